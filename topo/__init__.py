@@ -1,0 +1,68 @@
+"""topo: the network topology of AI and HPC clusters as a graph.
+
+Build or read a fabric
+    fat_tree, leaf_spine, clos, rail_optimized: parameters to a :class:`Fabric`
+    load, read, catalog: a published fabric, a spec, or a discovery dump
+Look at it
+    inventory, oversubscription: what it is made of and where it narrows
+Ask it
+    min_cut, bisection_bandwidth: capacity between sets of endpoints, and across the worst even split
+    ecmp_stage: collisions of equal flows hashed onto equal links
+    leaves_spanned: how many leaves and pods a set of hosts spans
+Take it elsewhere
+    to_networkx, from_networkx, to_igraph; make_report
+Values
+    Fabric, State, Network, LinkSet, Result, TopoError and its kin
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+_WHERE = {
+    "DisconnectedError": "topo.errors",
+    "Fabric": "topo.fabric",
+    "FabricError": "topo.errors",
+    "FormatError": "topo.errors",
+    "InputError": "topo.errors",
+    "LinkSet": "topo.fabric",
+    "Network": "topo.network",
+    "ParameterError": "topo.errors",
+    "Result": "topo.result",
+    "State": "topo.fabric",
+    "TopoError": "topo.errors",
+    "bisection_bandwidth": "topo.analysis.bisection",
+    "catalog": "topo.source",
+    "clos": "topo.build.clos",
+    "ecmp_stage": "topo.analysis.ecmp",
+    "fat_tree": "topo.build.clos",
+    "from_networkx": "topo.convert",
+    "inventory": "topo.analysis.inventory",
+    "leaf_spine": "topo.build.clos",
+    "leaves_spanned": "topo.analysis.span",
+    "load": "topo.source",
+    "make_report": "topo.report",
+    "min_cut": "topo.analysis.cuts",
+    "oversubscription": "topo.analysis.oversubscription",
+    "rail_optimized": "topo.build.rail",
+    "read": "topo.io",
+    "to_igraph": "topo.convert",
+    "to_networkx": "topo.convert",
+}
+
+__all__ = sorted(_WHERE)  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module 'topo' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_WHERE[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_WHERE])

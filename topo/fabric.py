@@ -1,0 +1,463 @@
+"""The one value: an immutable fabric of nodes, ports and links, and the states it can be in."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from topo.errors import FabricError, ParameterError
+from topo.table import Array, Labels, Table, check_rows, column, freeze, glob_mask
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "FORWARDS_ALL",
+    "FORWARDS_NOTHING",
+    "FORWARDS_OWN_HOST",
+    "Fabric",
+    "GroupTable",
+    "Link",
+    "LinkSet",
+    "LinkTable",
+    "NodeTable",
+    "Note",
+    "Origin",
+    "PortTable",
+    "Selector",
+    "State",
+]
+
+FORWARDS_NOTHING = 0
+FORWARDS_OWN_HOST = 1
+FORWARDS_ALL = 2
+
+Selector = str | Sequence[str] | ArrayLike | None
+"""Which nodes are meant: None for all, a glob or several over node and host names, rows, or a mask."""
+
+
+@dataclass(frozen=True, eq=False)
+class NodeTable(Table):
+    """Every vertex: switches, hosts, NICs, accelerators and the parts inside an opened host."""
+
+    name: NDArray[np.str_] = column(np.str_, "label; need not be unique")
+    uid: NDArray[np.str_] = column(np.str_, "GUID, MAC or serial: identity in dumps", default="")
+    kind: Labels = column(Labels, "switch, host, nic, accelerator, aggregation, manager, ...", default="switch")
+    tier: NDArray[np.int8] = column(np.int8, "switch height: leaf 1, spine 2, core 3; endpoints 0; -1 inside a host", default=0)
+    is_endpoint: NDArray[np.bool_] = column(np.bool_, "traffic starts and ends here", default=False)
+    forwards: NDArray[np.int8] = column(np.int8, "0 nothing, 1 its own host's traffic, 2 everything", default=FORWARDS_ALL)
+    host: Labels = column(Labels, "server that holds the node")
+    domain: Labels = column(Labels, "scale-up domain")
+    local_index: NDArray[np.int16] = column(np.int16, "index inside the host; -1 none", default=-1)
+    rail: Labels = column(Labels, "rail of an endpoint or a leaf")
+    plane: Labels = column(Labels, "plane of a switch")
+    pod: Labels = column(Labels, "pod, scalable unit or spine group")
+    rack: Labels = column(Labels, "rack")
+    chassis: Labels = column(Labels, "director or chassis the node is inside of")
+    part: Labels = column(Labels, "standard part")
+
+
+@dataclass(frozen=True, eq=False)
+class PortTable(Table):
+    """Every port, cabled or free."""
+
+    node: NDArray[np.int32] = column(np.int32, "row of the node")
+    label: Labels = column(Labels, "name on the node's faceplate")
+    cage: NDArray[np.int32] = column(np.int32, "cage, numbered over the fabric; -1 unknown", default=-1)
+    gbps: NDArray[np.float64] = column(np.float64, "rate of the port, one direction; nan unknown", unit="Gb/s", default=np.nan)
+
+
+@dataclass(frozen=True, eq=False)
+class LinkTable(Table):
+    """Every cable, or leg of a breakout; full duplex, ``capacity_gbps`` in each direction."""
+
+    port_a: NDArray[np.int32] = column(np.int32, "row of one port")
+    port_b: NDArray[np.int32] = column(np.int32, "row of the other port")
+    capacity_gbps: NDArray[np.float64] = column(np.float64, "rate in each direction; nan unknown", unit="Gb/s", default=np.nan)
+    kind: Labels = column(Labels, "scale_out, access, scale_up, host_io, storage, management, internal", default="scale_out")
+    cable: NDArray[np.int32] = column(np.int32, "legs of one breakout share it; -1 a cable of its own", default=-1)
+    length_m: NDArray[np.float64] = column(np.float64, "length; nan unknown", unit="m", default=np.nan)
+    evidence: Labels = column(Labels, "both ends, one end, planned", default="planned")
+    source: Labels = column(Labels, "file the link came from")
+    line: NDArray[np.int32] = column(np.int32, "line in that file; 0 none", default=0)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupTable(Table):
+    """Membership of shared-risk groups: line cards, power feeds, cages, anything named."""
+
+    group: Labels = column(Labels, "name of the group")
+    element: Labels = column(Labels, "node, port or link", default="node")
+    row: NDArray[np.int32] = column(np.int32, "row of the member in its table")
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something a reader or builder wants known: what, and at which line of which source."""
+
+    text: str
+    source: str = ""
+    line: int = 0
+    severity: str = "note"
+
+    def __str__(self) -> str:
+        place = f"{self.source}:{self.line}: " if self.line else (f"{self.source}: " if self.source else "")
+        return place + self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a fabric came from: sources, notes of the reader, assumptions, how it was made."""
+
+    made_by: str = ""
+    title: str = ""
+    sources: tuple[str, ...] = ()
+    assumptions: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
+    expect: tuple[tuple[str, Any], ...] = ()
+
+
+class Link(NamedTuple):
+    """One link by name, for people."""
+
+    row: int
+    a: str
+    a_port: str
+    b: str
+    b_port: str
+    capacity_gbps: float
+
+    def __str__(self) -> str:
+        return f"{self.a} port {self.a_port} - {self.b} port {self.b_port}"
+
+
+@dataclass(frozen=True, eq=False)
+class LinkSet:
+    """Some links of a fabric by row and by name; iterates as :class:`Link`, longest-lived form of a cut."""
+
+    rows: NDArray[np.int64]
+    a: NDArray[np.str_]
+    a_port: NDArray[np.str_]
+    b: NDArray[np.str_]
+    b_port: NDArray[np.str_]
+    capacity_gbps: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, fabric: Fabric, rows: ArrayLike, capacity_gbps: Array | None = None) -> LinkSet:
+        """The links at ``rows``; ``capacity_gbps`` overrides the wired rates row by row."""
+        index = check_rows(np.asarray(rows), len(fabric.links), "links")
+        links, ports, names = fabric.links, fabric.ports, fabric.nodes.name
+        port_a, port_b = links.port_a[index], links.port_b[index]
+        rate = links.capacity_gbps[index] if capacity_gbps is None else capacity_gbps
+        return cls(
+            freeze(index),
+            freeze(names[ports.node[port_a]]),
+            freeze(ports.label.values(port_a)),
+            freeze(names[ports.node[port_b]]),
+            freeze(ports.label.values(port_b)),
+            freeze(rate),
+        )
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, i: int) -> Link:
+        return Link(
+            int(self.rows[i]), str(self.a[i]), str(self.a_port[i]), str(self.b[i]), str(self.b_port[i]),
+            float(self.capacity_gbps[i]),
+        )  # fmt: skip
+
+    def __iter__(self) -> Iterator[Link]:
+        return (self[i] for i in range(len(self)))
+
+    def __contains__(self, item: object) -> bool:
+        return any(link == item for link in self)
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """One mapping a link, with names."""
+        return [link._asdict() for link in self]
+
+    def to_frame(self) -> pd.DataFrame:
+        """A DataFrame with one line a link."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {name: getattr(self, name) for name in ("a", "a_port", "b", "b_port", "capacity_gbps")},
+            index=pd.Index(self.rows, name="link"),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """What of a fabric is there now: masks over nodes and links, and rates that differ from the wired ones.
+
+    Absent: no next hop. Present at rate 0: still a next hop, and traffic dies there. ``None`` means as wired.
+    """
+
+    node_present: NDArray[np.bool_] | None = None
+    link_present: NDArray[np.bool_] | None = None
+    capacity_gbps: NDArray[np.float64] | None = None
+
+    @classmethod
+    def without(cls, fabric: Fabric, *, nodes: Selector = (), links: ArrayLike = ()) -> State:
+        """The fabric with the given nodes and link rows down.
+
+        >>> import topo
+        >>> f = topo.leaf_spine(leaves=2, spines=2, hosts_per_leaf=2)
+        >>> int(State.without(f, nodes="spine-1").node_present.sum())
+        7
+        """
+        node_mask = np.ones(len(fabric.nodes), dtype=bool)
+        node_mask[fabric.rows(nodes)] = False
+        link_mask = np.ones(len(fabric.links), dtype=bool)
+        link_mask[check_rows(np.asarray(links, dtype=None if np.size(links) else int), len(fabric.links), "links")] = False
+        return cls(freeze(node_mask), freeze(link_mask), None)
+
+    def link_mask(self, fabric: Fabric) -> NDArray[np.bool_]:
+        """Which links are present with both their nodes."""
+        mask = np.ones(len(fabric.links), dtype=bool)
+        if self.link_present is not None:
+            _expect_length(self.link_present, len(fabric.links), "link_present")
+            mask &= self.link_present
+        if self.node_present is not None:
+            _expect_length(self.node_present, len(fabric.nodes), "node_present")
+            mask &= self.node_present[fabric.link_a] & self.node_present[fabric.link_b]
+        return mask
+
+    def link_capacity_gbps(self, fabric: Fabric) -> NDArray[np.float64]:
+        """Rate of every link in this state."""
+        if self.capacity_gbps is None:
+            return fabric.links.capacity_gbps
+        _expect_length(self.capacity_gbps, len(fabric.links), "capacity_gbps")
+        return self.capacity_gbps
+
+
+@dataclass(frozen=True, eq=False)
+class Fabric:
+    """One interconnect: nodes, ports, links, shared-risk groups, and where it came from.
+
+    Arc ``2*i`` is link ``i`` from A to B and ``2*i + 1`` from B to A. The value is read-only; rows are identity,
+    names are labels. A fabric may be wrongly wired; it may not be malformed.
+
+    :raises FabricError: a port on no node, a link on no port, a link that joins a port to itself.
+
+    >>> import topo
+    >>> f = topo.fat_tree(4)
+    >>> len(f.nodes), len(f.links), len(f.endpoints)
+    (36, 48, 16)
+    """
+
+    name: str
+    nodes: NodeTable
+    ports: PortTable
+    links: LinkTable
+    groups: GroupTable = field(
+        default_factory=lambda: GroupTable(group=Labels.of([]), row=np.empty(0, np.int32))  # type: ignore[arg-type]
+    )
+    origin: Origin = field(default_factory=Origin)
+
+    def __post_init__(self) -> None:
+        _expect_rows(self.ports.node, len(self.nodes), "ports.node", "nodes")
+        _expect_rows(self.links.port_a, len(self.ports), "links.port_a", "ports")
+        _expect_rows(self.links.port_b, len(self.ports), "links.port_b", "ports")
+        loop = np.flatnonzero(self.links.port_a == self.links.port_b)
+        if loop.size:
+            raise FabricError(f"link {loop[0]} joins port {self.links.port_a[loop[0]]} to itself")
+        rates = self.links.capacity_gbps
+        bad = np.flatnonzero((rates < 0) | np.isinf(rates))
+        if bad.size:
+            raise FabricError(f"link {bad[0]} has capacity {rates[bad[0]]} Gb/s; it must be finite, at least 0, or nan")
+
+    def __repr__(self) -> str:
+        return (
+            f"<Fabric {self.name!r}: {len(self.endpoints):,} endpoints, {len(self.switches):,} switches, "
+            f"{len(self.links):,} links>"
+        )
+
+    @cached_property
+    def link_a(self) -> NDArray[np.int32]:
+        """Node at end A of each link."""
+        return freeze(self.ports.node[self.links.port_a])
+
+    @cached_property
+    def link_b(self) -> NDArray[np.int32]:
+        """Node at end B of each link."""
+        return freeze(self.ports.node[self.links.port_b])
+
+    @cached_property
+    def arc_source(self) -> NDArray[np.int32]:
+        """Node each arc leaves."""
+        return freeze(np.stack([self.link_a, self.link_b], axis=1).ravel())
+
+    @cached_property
+    def arc_target(self) -> NDArray[np.int32]:
+        """Node each arc enters."""
+        return freeze(np.stack([self.link_b, self.link_a], axis=1).ravel())
+
+    @cached_property
+    def csr(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """``(start, arcs)``: the arcs leaving node ``v`` are ``arcs[start[v]:start[v + 1]]``, in arc order."""
+        counts = np.bincount(self.arc_source, minlength=len(self.nodes))
+        start = np.concatenate([[0], np.cumsum(counts)])
+        return freeze(start, np.int64), freeze(grouped_order(self.arc_source, len(self.nodes)), np.int32)
+
+    @cached_property
+    def endpoints(self) -> NDArray[np.int64]:
+        """Rows of the endpoints."""
+        return freeze(np.flatnonzero(self.nodes.is_endpoint))
+
+    @cached_property
+    def switches(self) -> NDArray[np.int64]:
+        """Rows of the switches."""
+        return freeze(np.flatnonzero(self.nodes.kind.is_any("switch")))
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 over every column: the same fabric, the same digest, in any process."""
+        digest = hashlib.sha256()
+        for table in (self.nodes, self.ports, self.links, self.groups):
+            table.update_digest(digest)
+        return digest.hexdigest()
+
+    def equals(self, other: object) -> bool:
+        """Same tables, row by row; name and origin do not count."""
+        return isinstance(other, Fabric) and all(
+            getattr(self, t).equals(getattr(other, t)) for t in ("nodes", "ports", "links", "groups")
+        )
+
+    def rows(self, which: Selector = None) -> NDArray[np.int64]:
+        """Node rows meant by a selector: all, globs over node and host names, rows, or a mask.
+
+        >>> import topo
+        >>> topo.fat_tree(4).rows("core-*").tolist()
+        [16, 17, 18, 19]
+
+        :raises ParameterError: a pattern that matches no node, or a row outside the table.
+        """
+        n = len(self.nodes)
+        if which is None:
+            return np.arange(n)
+        if isinstance(which, str):
+            which = [which]
+        if isinstance(which, Sequence) and len(which) and all(isinstance(item, str) for item in which):
+            mask = np.zeros(n, dtype=bool)
+            for pattern in which:
+                assert isinstance(pattern, str)
+                hit = glob_mask(self.nodes.name, pattern) | self.nodes.host.matches(pattern)
+                if not hit.any():
+                    raise ParameterError(f"no node or host of {self.name!r} matches {pattern!r}{self._nearest(pattern)}")
+                mask |= hit
+            return np.flatnonzero(mask)
+        array = np.asarray(which)
+        return check_rows(array if array.size else array.astype(int), n, "nodes")
+
+    def endpoint_rows(self, which: Selector = None) -> NDArray[np.int64]:
+        """The endpoints among :meth:`rows`; all of them for ``None``.
+
+        :raises ParameterError: the selector leaves no endpoint.
+        """
+        if which is None:
+            return self.endpoints
+        rows = self.rows(which)
+        rows = rows[self.nodes.is_endpoint[rows]]
+        if not rows.size:
+            raise ParameterError(f"{which!r} selects no endpoint of {self.name!r}")
+        return rows
+
+    def select(self, name: str | Sequence[str] = "*", **columns: Any) -> NDArray[np.int64]:
+        """Rows of the nodes whose name matches and whose columns do: globs for labels, values for numbers.
+
+        >>> import topo
+        >>> f = topo.rail_optimized(hosts=4, rails=2, hosts_per_unit=4, radix=16)
+        >>> len(f.select(kind="nic", rail="rail-1"))
+        4
+
+        :raises ParameterError: no such column.
+        """
+        mask = glob_mask(self.nodes.name, name) if name != "*" else np.ones(len(self.nodes), bool)
+        for key, wanted in columns.items():
+            if key not in self.nodes.columns():
+                known = ", ".join(self.nodes.columns())
+                raise ParameterError(f"nodes have no column {key!r}; they have {known}")
+            values = getattr(self.nodes, key)
+            if isinstance(values, Labels):
+                mask &= values.matches(wanted)
+            elif values.dtype.kind == "U":
+                mask &= glob_mask(values, wanted)
+            else:
+                mask &= np.isin(values, wanted)
+        return np.flatnonzero(mask)
+
+    def without(self, *, nodes: Selector = (), links: ArrayLike = ()) -> Fabric:
+        """A new fabric that lacks the given nodes, their ports, their links, and the given link rows.
+
+        Ports of removed links stay, free. For sweeps over failures pass a :class:`State` instead.
+        """
+        keep_node = np.ones(len(self.nodes), bool)
+        keep_node[self.rows(nodes)] = False
+        state = State.without(self, nodes=nodes, links=links)
+        keep_link = state.link_mask(self)
+        keep_port = keep_node[self.ports.node]
+        new_node = np.cumsum(keep_node) - 1
+        new_port = np.cumsum(keep_port) - 1
+        ports = self.ports.take(keep_port)
+        links_left = self.links.take(keep_link)
+        renumbered = {name: getattr(ports, name) for name in ports.columns()} | {"node": new_node[ports.node]}
+        relinked = {name: getattr(links_left, name) for name in links_left.columns()} | {
+            "port_a": new_port[links_left.port_a],
+            "port_b": new_port[links_left.port_b],
+        }
+        return Fabric(
+            self.name,
+            self.nodes.take(keep_node),
+            PortTable(**renumbered),
+            LinkTable(**relinked),
+            _regrouped(self.groups, keep_node, keep_port, keep_link),
+            self.origin,
+        )
+
+    def _nearest(self, pattern: str) -> str:
+        import difflib
+
+        names = list(dict.fromkeys(self.nodes.name[:5000].tolist() + self.nodes.host.labels[:5000].tolist()))
+        close = difflib.get_close_matches(pattern, names, n=3, cutoff=0.5)
+        return f"; did you mean {', '.join(map(repr, close))}?" if close else f"; names look like {names[:3]}"
+
+
+def grouped_order(keys: Array, n: int) -> Array:
+    """Stable order of 0..len(keys)-1 by key, in linear time (keys in 0..n-1)."""
+    from scipy.sparse import csr_array
+
+    size = len(keys)
+    if not size:
+        return np.empty(0, np.int32)
+    ones = np.ones(size, np.int8)
+    matrix = csr_array((ones, keys.astype(np.int32, copy=False), np.arange(size + 1, dtype=np.int32)), shape=(size, n))
+    return matrix.tocsc().indices
+
+
+def _regrouped(groups: GroupTable, node: Array, port: Array, link: Array) -> GroupTable:
+    keep = np.ones(len(groups), bool)
+    row = groups.row.copy()
+    for element, kept in (("node", node), ("port", port), ("link", link)):
+        mine = groups.element.is_any(element)
+        keep[mine] = kept[groups.row[mine]]
+        row[mine] = (np.cumsum(kept) - 1)[groups.row[mine]]
+    return GroupTable(group=groups.group.take(keep), element=groups.element.take(keep), row=row[keep])
+
+
+def _expect_rows(rows: Array, n: int, what: str, table: str) -> None:
+    if rows.size and (rows.min() < 0 or rows.max() >= n):
+        bad = int(np.flatnonzero((rows < 0) | (rows >= n))[0])
+        raise FabricError(f"{what}[{bad}] is {rows[bad]}, outside the {n} {table}")
+
+
+def _expect_length(mask: Array, n: int, what: str) -> None:
+    if len(mask) != n:
+        raise ParameterError(f"State.{what} has {len(mask)} entries, the fabric needs {n}")
