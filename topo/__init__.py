@@ -53,7 +53,7 @@ _WHERE = {
     "to_networkx": "topo.convert",
 }
 
-__all__ = sorted(_WHERE)  # noqa: PLE0605
+__all__ = sorted(_WHERE)
 
 
 def __getattr__(name: str) -> Any:

@@ -49,9 +49,13 @@ class NodeTable(Table):
     name: NDArray[np.str_] = column(np.str_, "label; need not be unique")
     uid: NDArray[np.str_] = column(np.str_, "GUID, MAC or serial: identity in dumps", default="")
     kind: Labels = column(Labels, "switch, host, nic, accelerator, aggregation, manager, ...", default="switch")
-    tier: NDArray[np.int8] = column(np.int8, "switch height: leaf 1, spine 2, core 3; endpoints 0; -1 inside a host", default=0)
+    tier: NDArray[np.int8] = column(
+        np.int8, "switch height: leaf 1, spine 2, core 3; endpoints 0; -1 inside a host", default=0
+    )
     is_endpoint: NDArray[np.bool_] = column(np.bool_, "traffic starts and ends here", default=False)
-    forwards: NDArray[np.int8] = column(np.int8, "0 nothing, 1 its own host's traffic, 2 everything", default=FORWARDS_ALL)
+    forwards: NDArray[np.int8] = column(
+        np.int8, "0 nothing, 1 its own host's traffic, 2 everything", default=FORWARDS_ALL
+    )
     host: Labels = column(Labels, "server that holds the node")
     domain: Labels = column(Labels, "scale-up domain")
     local_index: NDArray[np.int16] = column(np.int16, "index inside the host; -1 none", default=-1)
@@ -70,7 +74,9 @@ class PortTable(Table):
     node: NDArray[np.int32] = column(np.int32, "row of the node")
     label: Labels = column(Labels, "name on the node's faceplate")
     cage: NDArray[np.int32] = column(np.int32, "cage, numbered over the fabric; -1 unknown", default=-1)
-    gbps: NDArray[np.float64] = column(np.float64, "rate of the port, one direction; nan unknown", unit="Gb/s", default=np.nan)
+    gbps: NDArray[np.float64] = column(
+        np.float64, "rate of the port, one direction; nan unknown", unit="Gb/s", default=np.nan
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +85,12 @@ class LinkTable(Table):
 
     port_a: NDArray[np.int32] = column(np.int32, "row of one port")
     port_b: NDArray[np.int32] = column(np.int32, "row of the other port")
-    capacity_gbps: NDArray[np.float64] = column(np.float64, "rate in each direction; nan unknown", unit="Gb/s", default=np.nan)
-    kind: Labels = column(Labels, "scale_out, access, scale_up, host_io, storage, management, internal", default="scale_out")
+    capacity_gbps: NDArray[np.float64] = column(
+        np.float64, "rate in each direction; nan unknown", unit="Gb/s", default=np.nan
+    )
+    kind: Labels = column(
+        Labels, "scale_out, access, scale_up, host_io, storage, management, internal", default="scale_out"
+    )
     cable: NDArray[np.int32] = column(np.int32, "legs of one breakout share it; -1 a cable of its own", default=-1)
     length_m: NDArray[np.float64] = column(np.float64, "length; nan unknown", unit="m", default=np.nan)
     evidence: Labels = column(Labels, "both ends, one end, planned", default="planned")
@@ -167,6 +177,9 @@ class LinkSet:
     def __len__(self) -> int:
         return len(self.rows)
 
+    def __repr__(self) -> str:
+        return f"<LinkSet of {len(self):,} links>"
+
     def __getitem__(self, i: int) -> Link:
         return Link(
             int(self.rows[i]), str(self.a[i]), str(self.a_port[i]), str(self.b[i]), str(self.b_port[i]),
@@ -216,7 +229,9 @@ class State:
         node_mask = np.ones(len(fabric.nodes), dtype=bool)
         node_mask[fabric.rows(nodes)] = False
         link_mask = np.ones(len(fabric.links), dtype=bool)
-        link_mask[check_rows(np.asarray(links, dtype=None if np.size(links) else int), len(fabric.links), "links")] = False
+        link_mask[check_rows(np.asarray(links, dtype=None if np.size(links) else int), len(fabric.links), "links")] = (
+            False
+        )
         return cls(freeze(node_mask), freeze(link_mask), None)
 
     def link_mask(self, fabric: Fabric) -> NDArray[np.bool_]:
@@ -336,7 +351,7 @@ class Fabric:
 
         >>> import topo
         >>> topo.fat_tree(4).rows("core-*").tolist()
-        [16, 17, 18, 19]
+        [32, 33, 34, 35]
 
         :raises ParameterError: a pattern that matches no node, or a row outside the table.
         """
@@ -351,7 +366,9 @@ class Fabric:
                 assert isinstance(pattern, str)
                 hit = glob_mask(self.nodes.name, pattern) | self.nodes.host.matches(pattern)
                 if not hit.any():
-                    raise ParameterError(f"no node or host of {self.name!r} matches {pattern!r}{self._nearest(pattern)}")
+                    raise ParameterError(
+                        f"no node or host of {self.name!r} matches {pattern!r}{self._nearest(pattern)}"
+                    )
                 mask |= hit
             return np.flatnonzero(mask)
         array = np.asarray(which)

@@ -23,7 +23,9 @@ def default_kinds(fabric: Fabric) -> tuple[str, ...]:
     kinds = ["scale_out", "access", "internal"]
     if fabric.nodes.kind.is_any("accelerator")[fabric.endpoints].any():
         kinds += ["scale_up", "host_io"]
-    present = set(fabric.links.kind.labels[np.unique(fabric.links.kind.codes)].tolist()) if len(fabric.links) else set()
+    label = fabric.links.kind.labels
+    used = np.bincount(fabric.links.kind.codes + 1, minlength=len(label) + 1)[1:] > 0
+    present = set(label[used].tolist())
     return tuple(kind for kind in kinds if kind in present)
 
 

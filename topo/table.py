@@ -124,7 +124,10 @@ class Labels:
     @classmethod
     def constant(cls, label: str | None, length: int) -> Labels:
         """The same label on every row; takes no memory per row."""
-        return cls(repeated(-1 if not label else 0, length, np.int32), np.array([label] if label else [], dtype=np.str_))
+        return cls(
+            repeated(-1 if not label else 0, length, np.int32),
+            np.array([label] if label else [], dtype=np.str_),
+        )
 
     @classmethod
     def distinct(cls, names: ArrayLike) -> Labels:
@@ -204,9 +207,7 @@ class Table:
     __dataclass_fields__: Any
 
     def __post_init__(self) -> None:
-        lengths = {
-            name: len(value) for name in self.columns() if (value := getattr(self, name)) is not None
-        }
+        lengths = {name: len(value) for name in self.columns() if (value := getattr(self, name)) is not None}
         n = next(iter(lengths.values()), 0)
         for name, length in lengths.items():
             if length != n:

@@ -45,7 +45,14 @@ _UNIT_GBPS: dict[str, float] = {
     "mb/s": 1e-3,
     "mbit/s": 1e-3,
 }
-_BYTES_GBPS: dict[str, float] = {"GB/s": 8.0, "GBps": 8.0, "TB/s": 8e3, "TBps": 8e3, "MB/s": 8e-3, "MBps": 8e-3}
+_BYTES_GBPS: dict[str, float] = {
+    "GB/s": 8.0,
+    "GBps": 8.0,
+    "TB/s": 8e3,
+    "TBps": 8e3,
+    "MB/s": 8e-3,
+    "MBps": 8e-3,
+}
 
 
 def infiniband_gbps(token: str) -> float:
@@ -61,9 +68,7 @@ def infiniband_gbps(token: str) -> float:
         raise ParameterError(f"{token!r} is not an InfiniBand rate; expected a width and a generation like '4xNDR'")
     lanes, generation = int(match[1]), match[2].upper()
     if generation not in IB_LANE_GBPS:
-        raise ParameterError(
-            f"{token!r}: unknown InfiniBand generation {match[2]!r}; known: {', '.join(IB_LANE_GBPS)}"
-        )
+        raise ParameterError(f"{token!r}: unknown InfiniBand generation {match[2]!r}; known: {', '.join(IB_LANE_GBPS)}")
     if lanes not in (1, 2, 4, 8, 12):
         raise ParameterError(f"{token!r}: {lanes} lanes is not an InfiniBand width; known: 1, 2, 4, 8, 12")
     return lanes * IB_LANE_GBPS[generation]

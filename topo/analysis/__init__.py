@@ -1,1 +1,1 @@
-"""analysis"""
+"""One question a file: a Fabric in, a Result out."""

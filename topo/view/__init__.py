@@ -1,1 +1,1 @@
-"""view"""
+"""Pictures of a fabric, drawn from its arrays only."""

@@ -1,0 +1,22 @@
+"""Shared fixtures: where other people's real files lie."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real files; tests skip without it, and fail under CI."""
+    path = Path(os.environ.get("TOPO_SHARED_DATA", ROOT.parent / "shared" / "data"))
+    if not path.is_dir():
+        reason = f"real files are not at {path}; set TOPO_SHARED_DATA to their folder"
+        if os.environ.get("CI") == "true":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return path

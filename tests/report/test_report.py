@@ -1,0 +1,328 @@
+"""The report: well-formed, self-contained, escaped, and every number is the Result's own."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import topo
+import topo.report
+from topo.build.assembly import Assembly
+from topo.fabric import FORWARDS_NOTHING, Fabric, Note, Origin
+from topo.report.markdown import escape_markdown
+from topo.units import format_gbps
+
+VOID = {"meta", "link", "img", "br", "hr", "input"}
+SELF_CLOSING = {"rect", "path"}
+
+
+class Page(HTMLParser):
+    """Collects tags, attributes and text; fails on tags that do not close in order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str, str | None]] = []
+        self.text: list[str] = []
+        self.feed(text)
+        self.close()
+        assert not self.open, f"never closed: {self.open}"
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(tag, name, value) for name, value in attrs]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(tag, name, value) for name, value in attrs]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open and self.open[-1] == tag, f"</{tag}> closes {self.open[-1:]}"
+        self.open.pop()
+
+    def handle_data(self, data: str) -> None:
+        if not self.open or self.open[-1] != "style":
+            self.text.append(data)
+
+
+def hostile() -> Fabric:
+    names = [
+        "<script>alert(1)</script>",
+        "\"><img src=x onerror='alert(1)'>",
+        "line\nbreak | pipe `tick` \x1b[31m",
+        "right\u202eto-left",
+        "{{ 7 * 7 }}{% raw %}",
+        "[click](http://evil.example/)",
+        "</style></svg></title>",
+        "# heading",
+    ]
+    assembly = Assembly(names[0])
+    leaf = assembly.add_nodes(names, kind="switch", tier=1, part=names[1], pod=names[2])
+    spine = assembly.add_nodes(names[:2], kind="switch", tier=2)
+    host = assembly.add_nodes(names, kind="host", is_endpoint=True, forwards=FORWARDS_NOTHING)
+    assembly.connect(host, leaf, 100, kind="access")
+    assembly.stripe(leaf, spine, 1, 100)
+    notes = tuple(Note(name, source=name, line=3) for name in names)
+    return assembly.finish(
+        Origin(made_by=names[1], title=names[0], sources=tuple(names), assumptions=tuple(names), notes=notes)
+    )
+
+
+def unknown_rates() -> Fabric:
+    assembly = Assembly("unknown")
+    leaf = assembly.add_nodes(["a", "b"], kind="switch", tier=1)
+    host = assembly.add_nodes(["h1", "h2"], kind="host", is_endpoint=True, forwards=FORWARDS_NOTHING)
+    assembly.connect(host, leaf, float("nan"), kind="access")
+    assembly.connect(leaf[:1], leaf[1:], 100)
+    return assembly.finish()
+
+
+FABRICS = {
+    "4 units": lambda: topo.rail_optimized(127, managers=2),
+    "fat-tree": lambda: topo.fat_tree(8),
+    "hostile": hostile,
+    "unknown rates": unknown_rates,
+    "parts": lambda: topo.fat_tree(4).without(nodes="core-*"),
+    "empty": lambda: Assembly("empty").finish(),
+    "one host": lambda: topo.leaf_spine(1, 1, 1),
+}
+
+
+@pytest.fixture(params=list(FABRICS), ids=list(FABRICS))
+def fabric(request: pytest.FixtureRequest) -> Fabric:
+    return FABRICS[request.param]()
+
+
+@pytest.fixture(scope="module")
+def four_units() -> topo.report.Report:
+    return topo.make_report(topo.rail_optimized(127, managers=2))
+
+
+def test_every_fabric_gets_a_whole_report(fabric: Fabric) -> None:
+    report = topo.make_report(fabric)
+    page = Page(report.to_html())
+    assert page.tags.count("h1") == 1
+    for key in (
+        "main-numbers",
+        "tiers",
+        "fabric",
+        "inventory",
+        "oversubscription",
+        "paths",
+        "bisection",
+        "assumptions",
+    ):
+        assert ("section", "id", key) in page.attributes
+    assert report.to_markdown().startswith("# ")
+    assert json.loads(report.to_json()) == report.to_dict()
+    assert topo.make_report(fabric).to_html() == report.to_html()
+    assert topo.make_report(fabric).to_markdown() == report.to_markdown()
+
+
+def test_summary_fits_a_terminal(fabric: Fabric) -> None:
+    text = topo.make_report(fabric).summary()
+    lines = text.split("\n")
+    assert len(lines) <= 23
+    assert max(map(len, lines)) <= 80
+    assert str(topo.make_report(fabric)) == text
+
+
+def test_page_loads_nothing_and_runs_nothing(fabric: Fabric) -> None:
+    html = topo.make_report(fabric).to_html()
+    page = Page(html)
+    policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+    assert ("meta", "content", policy) in page.attributes
+    assert not set(page.tags) & {
+        "script",
+        "link",
+        "iframe",
+        "img",
+        "object",
+        "embed",
+        "base",
+        "form",
+        "input",
+        "image",
+        "use",
+    }
+    for tag, name, value in page.attributes:
+        assert not name.startswith("on"), (tag, name)
+        if name in {"src", "href", "xlink:href", "action", "srcset", "data"}:
+            assert value is not None and value.startswith("#"), (tag, name, value)
+        if name not in {"xmlns", "content", "aria-label"}:
+            assert "url(" not in (value or "")
+    styles = re.findall(r"<style>(.*?)</style>", html, re.DOTALL)
+    assert styles and not any("url(" in style or "@import" in style for style in styles)
+
+
+def test_hostile_names_show_themselves_and_do_nothing() -> None:
+    fabric = hostile()
+    report = topo.make_report(fabric)
+    html, text = report.to_html(), report.to_markdown()
+    page = Page(html)
+    shown = "".join(page.text)
+    assert "<script>alert(1)</script>" in shown
+    assert "{{ 7 * 7 }}{% raw %}" in shown and "49" not in re.findall(r"\b49\b", shown)
+    for output in (html, text, report.summary()):
+        assert "\x1b" not in output and "\u202e" not in output
+    assert "<script" not in html.lower() and "<img" not in html.lower()
+    assert "<script" not in text.lower() and "<img" not in text.lower()
+    assert not re.search(r"(?<!\\)\]\(", text) and "http://" not in text
+    for line in text.split("\n"):
+        assert not line.startswith("# heading") and "`" not in line
+    tables = [line for line in text.split("\n") if line.startswith("|")]
+    assert tables
+    assert all(re.search(r"(?<!\\)\|$", line) for line in tables)
+
+
+@pytest.mark.parametrize("name", ["a|b", "x\n# y", "`c`", "<b>", "*bold*", "_em_", "1. item", "- item", "~~s~~"])
+def test_markdown_escapes_have_no_bare_mark(name: str) -> None:
+    escaped = escape_markdown(name)
+    assert "\n" not in escaped
+    assert not re.search(r"(?<!\\)[*_`|<>~]|^(- |\d+\. )", escaped)
+
+
+def test_tables_of_markdown_have_as_many_cells_as_columns(fabric: Fabric) -> None:
+    block: list[int] = []
+    for line in [*topo.make_report(fabric).to_markdown().split("\n"), ""]:
+        if line.startswith("|"):
+            block.append(line.count("|"))
+        else:
+            assert len(set(block)) <= 1
+            block = []
+
+
+def test_numbers_are_those_of_the_results(four_units: topo.report.Report) -> None:
+    fabric = four_units.fabric
+    assert four_units.to_dict()["inventory"] == topo.inventory(fabric).to_dict()
+    assert four_units.to_dict()["bisection"] == topo.bisection_bandwidth(fabric).to_dict()
+    assert four_units.to_dict()["oversubscription"] == topo.oversubscription(fabric).to_dict()
+    shown = "".join(Page(four_units.to_html()).text)
+    bisection, found = topo.bisection_bandwidth(fabric), topo.inventory(fabric)
+    assert format_gbps(bisection.upper_gbps) in shown
+    assert format_gbps(found.injection_gbps or 0) in shown
+    for pair in found.tier_pairs:
+        assert f"{pair.n_links:,}" in shown and format_gbps(pair.capacity_gbps or 0) in shown
+    for hops, pairs in found.paths.pairs_by_hops.items():
+        assert f"{pairs:,}" in shown, hops
+
+
+def test_four_units_as_published(four_units: topo.report.Report) -> None:
+    """RA-11333-001 V11, table 4, 4 SU: 127 nodes, 1016 GPUs, 32 leaves, 16 spines, 1024 spine-leaf cables."""
+    assert four_units.headline == (
+        "1,016 endpoints at 400 Gb/s; 48 switches; bisection 201.6 Tb/s one direction, exact, 100 % of full."
+    )
+    main = {row.label: row.text() for row in four_units.rows()}
+    assert main["hosts"] == "127"
+    assert main["switches"] == "48 (32 leaf, 16 spine)"
+    assert main["links"] == "1,016 to hosts, 1,024 between switches"
+    assert main["bisection, one direction"] == "201.6 Tb/s"
+    assert four_units.verdicts == (
+        "The upper witness was verified by a separate checker.",
+        "The lower witness was verified by a separate checker.",
+    )
+
+
+def test_sides_and_cut_add_up(four_units: topo.report.Report) -> None:
+    from topo.report.content import Grid, Section
+
+    (section,) = [s for s in four_units.sections if s.key == "bisection"]
+    assert isinstance(section, Section)
+    grids = {item.caption: item for item in section.items if isinstance(item, Grid)}
+    halves = grids["The halves"]
+    assert sorted(sum(int(row[i].replace(",", "")) for row in halves.rows) for i in (1, 2)) == [504, 512]
+    for caption in ("The cut by tier", "The cut by bundle"):
+        grid = grids[caption]
+        column = grid.head.index("links")
+        assert sum(int(row[column].replace(",", "")) for row in grid.rows) == len(four_units.bisection.links)
+
+
+def test_unknown_rates_say_how_to_state_one() -> None:
+    report = topo.make_report(unknown_rates())
+    shown = "".join(Page(report.to_html()).text)
+    assert "Not computed" in shown and "assume_gbps" in shown
+    assert "2 endpoints of unknown rate" in report.headline
+    assert "bisection bandwidth not computed" in report.headline
+    assert report.to_dict()["bisection"]["kind"] == "InputError"
+    assert not isinstance(report.inventory, topo.TopoError)
+
+
+def test_parts_are_told_with_their_sizes() -> None:
+    report = topo.make_report(topo.fat_tree(4).without(nodes="core-*"))
+    assert isinstance(report.bisection, topo.DisconnectedError)
+    assert report.bisection.component_sizes == (4, 4, 4, 4)
+    text = report.to_markdown()
+    assert "Parts that no path joins" in text
+    assert text.count("| 4 |") >= 4
+
+
+def test_endpoints_restrict_the_bisection() -> None:
+    fabric = topo.rail_optimized(64)
+    report = topo.make_report(fabric, endpoints="host-0[1-8]-*")
+    assert not isinstance(report.bisection, topo.TopoError)
+    assert report.bisection.n_endpoints == 64
+    with pytest.raises(topo.ParameterError):
+        topo.make_report(fabric, endpoints="nobody-*")
+
+
+def test_notes_are_grouped_and_located() -> None:
+    notes = tuple(Note(f"port {i} seen twice", "dump.txt", i, "warning") for i in range(1, 41))
+    fabric = topo.fat_tree(4)
+    noted = Fabric(fabric.name, fabric.nodes, fabric.ports, fabric.links, origin=Origin(notes=notes))
+    report = topo.make_report(noted)
+    text = report.to_markdown()
+    assert "40 notes of 1 kind" in text
+    assert "dump.txt:1, dump.txt:2, dump.txt:3 and 37 more" in text
+    assert len(report.to_dict()["notes"]) == 40
+    assert "40, listed in the report" in report.summary()
+
+
+def test_published_numbers_stand_beside_the_built_ones() -> None:
+    fabric = topo.rail_optimized(127, managers=2)
+    expect = (("endpoints", 1016), ("leaf_switches", 32), ("spine_switches", 17), ("racks", 38))
+    told = Fabric(fabric.name, fabric.nodes, fabric.ports, fabric.links, origin=Origin(expect=expect))
+    report = topo.make_report(told)
+    agrees = {row["name"]: (row["built"], row["agrees"]) for row in report.to_dict()["published"]}
+    assert agrees == {
+        "endpoints": (1016, True),
+        "leaf_switches": (32, True),
+        "spine_switches": (16, False),
+        "racks": (None, None),
+    }
+    assert "DIFFERS" in report.to_markdown()
+
+
+def test_checker_failure_is_shown() -> None:
+    """A cut that is not what it claims must not pass as verified."""
+    import dataclasses
+
+    from topo.report.assemble import _verdicts
+
+    fabric = topo.fat_tree(4)
+    answer = topo.bisection_bandwidth(fabric)
+    wrong = dataclasses.replace(answer, upper_gbps=answer.upper_gbps - 400, lower_gbps=answer.lower_gbps + 400)
+    said = _verdicts(fabric, wrong)
+    assert all("NOT verified" in text for text in said)
+
+
+def test_template_is_shipped_with_the_package() -> None:
+    assert (Path(topo.__file__).parent / "report" / "template.html").is_file()
+
+
+def test_real_dump(shared_data: Path) -> None:
+    """Selene: 13 leaf-spine and 16 spine-core cables are missing; the picture says uneven, the numbers bracket."""
+    report = topo.make_report(topo.read(shared_data / "ibnetdiscover" / "selene.compute.txt"))
+    assert any(note.startswith("Dashed: uneven cabling") for note in report.drawing.notes)
+    assert not isinstance(report.bisection, topo.TopoError)
+    assert report.bisection.upper_gbps <= 1831 * 200
+    assert all("was verified" in text for text in report.verdicts)
+    Page(report.to_html())
+    assert np.isclose(report.to_dict()["inventory"]["injection_gbps"], 3675 * 200)

@@ -1,0 +1,228 @@
+"""Where endpoints meet the nodes that relay for everybody, and those relays with their twins folded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topo.fabric import FORWARDS_ALL, FORWARDS_OWN_HOST
+from topo.network import Network
+from topo.table import Array
+
+__all__ = ["Attachments", "Quotient", "attachments", "collapse_twins", "distinct_sets"]
+
+
+@dataclass(frozen=True, eq=False)
+class Attachments:
+    """Endpoints on one side, relays (nodes that forward everything) on the other.
+
+    Entry ``i`` says: endpoint ``endpoint[i]`` (index into ``endpoints``) reaches relay ``relay[i]`` (index
+    into ``relays``) over ``offset[i]`` links, relaying at most through parts of its own host. An endpoint
+    that relays itself has the one entry (itself, 0). Entries are sorted by endpoint, then relay. ``inside``
+    holds (endpoint, endpoint, links) triples, first below second, of endpoints joined without any such relay.
+    """
+
+    network: Network
+    endpoints: NDArray[np.int64]
+    relays: NDArray[np.int64]
+    endpoint: NDArray[np.int64]
+    relay: NDArray[np.int64]
+    offset: NDArray[np.int64]
+    inside: NDArray[np.int64]
+
+    @cached_property
+    def adjacency(self) -> Any:
+        """Sparse relays x relays matrix of parallel-link counts."""
+        index = _positions(len(self.network.fabric.nodes), self.relays)
+        a, b = index[self.network.a], index[self.network.b]
+        both = (a >= 0) & (b >= 0)
+        return _counts(a[both], b[both], len(self.relays))
+
+    @cached_property
+    def leaf_mask(self) -> NDArray[np.bool_]:
+        """Which relays are leaves: switches with endpoints; relaying endpoints where no switch has any."""
+        nodes = self.network.fabric.nodes
+        attached = np.zeros(len(self.relays), bool)
+        attached[self.relay] = True
+        switch: NDArray[np.bool_] = attached & ~nodes.is_endpoint[self.relays]
+        return switch if switch.any() else attached
+
+
+def attachments(network: Network) -> Attachments:
+    """The endpoints of a network with the relays they attach to."""
+    fabric = network.fabric
+    nodes = fabric.nodes
+    present = np.ones(len(nodes), bool)
+    if network.state is not None and network.state.node_present is not None:
+        present = network.state.node_present
+    full = (nodes.forwards == FORWARDS_ALL) & present
+    ends = np.flatnonzero(nodes.is_endpoint & present)
+    relays = np.flatnonzero(full)
+    relaying = np.flatnonzero(full[ends])
+    a, b = network.a, network.b
+    touches = ~(full[a] & full[b])
+    source = np.concatenate([a[touches], b[touches]])
+    target = np.concatenate([b[touches], a[touches]])
+    outward = ~full[source]  # an arc that leaves a full relay starts no endpoint's way to the relays
+    source, target = source[outward], target[outward]
+    end_index = _positions(len(nodes), ends)
+    simple = full[target] & (end_index[source] >= 0)
+    if simple.sum() == np.count_nonzero(end_index[source] >= 0):
+        entries = np.stack([end_index[source[simple]], target[simple], np.ones(int(simple.sum()), np.int64)])
+        inside = np.empty((0, 3), np.int64)
+    else:
+        entries, inside = _through_hosts(network, ends, full, source, target)
+    own = np.stack([relaying, ends[relaying], np.zeros(len(relaying), np.int64)])
+    entries = _sorted_least(np.concatenate([own, entries], axis=1), len(nodes))
+    relay_index = _positions(len(nodes), relays)
+    return Attachments(network, ends, relays, entries[0], relay_index[entries[1]], entries[2], inside)
+
+
+def _through_hosts(
+    network: Network, ends: Array, full: Array, source: Array, target: Array
+) -> tuple[Array, Array]:
+    """Entries and inside pairs where hosts hold parts that relay their own host's traffic."""
+    nodes = network.fabric.nodes
+    n = len(nodes)
+    host, own = nodes.host.codes, (nodes.forwards == FORWARDS_OWN_HOST) & (nodes.host.codes >= 0)
+    same = (host[source] == host[target]) & (host[source] >= 0)
+    final = nodes.is_endpoint[target] & ~full[target]
+    start = nodes.is_endpoint[source] & ~full[source]
+    to_relay = _counts_directed(source, target, full[target], n)
+    to_own = _counts_directed(source, target, own[target] & same, n)
+    to_other = _counts_directed(source, target, own[target] & ~same, n)
+    first_end = _counts_directed(source, target, final & start, n)
+    next_end = _counts_directed(source, target, final & same, n)
+    start_rows = np.flatnonzero(~full[ends])
+    here = _counts_matrix(start_rows, ends[start_rows], (len(ends), n))
+    foreign = _counts_matrix(np.empty(0, int), np.empty(0, int), (len(ends), n))
+    seen_here, seen_foreign = here, foreign
+    entries, pairs, step = [], [], 0
+    while here.nnz or foreign.nnz:
+        step += 1
+        entries.append(_entries(here @ to_relay, step))
+        reached = here @ (first_end if step == 1 else next_end) + foreign @ next_end
+        pairs.append(_entries(reached, step))
+        foreign = _unseen(foreign @ to_own + here @ to_other, seen_foreign)
+        here = _unseen(here @ to_own, seen_here)
+        seen_here, seen_foreign = seen_here + here, seen_foreign + foreign
+    end_index = _positions(n, ends)
+    inside = np.concatenate(pairs, axis=1)
+    inside[1] = end_index[inside[1]]
+    inside = _sorted_least(inside[:, inside[0] < inside[1]], len(ends))
+    return np.concatenate(entries, axis=1), inside.T
+
+
+def _positions(n: int, rows: Array) -> NDArray[np.int64]:
+    index = np.full(n, -1, np.int64)
+    index[rows] = np.arange(len(rows))
+    return index
+
+
+def _counts(a: Array, b: Array, n: int) -> Any:
+    return _counts_matrix(np.concatenate([a, b]), np.concatenate([b, a]), (n, n))
+
+
+def _counts_matrix(rows: Array, columns: Array, shape: tuple[int, int]) -> Any:
+    from scipy.sparse import csr_array
+
+    matrix = csr_array((np.ones(len(rows), np.int64), (rows, columns)), shape=shape)
+    matrix.sum_duplicates()
+    return matrix
+
+
+def _counts_directed(source: Array, target: Array, mask: Array, n: int) -> Any:
+    return _counts_matrix(source[mask], target[mask], (n, n))
+
+
+def _entries(matrix: Any, step: int) -> NDArray[np.int64]:
+    coo = matrix.tocoo()
+    return np.stack([coo.row.astype(np.int64), coo.col.astype(np.int64), np.full(coo.nnz, step, np.int64)])
+
+
+def _unseen(matrix: Any, seen: Any) -> Any:
+    """Pattern of ``matrix`` outside the pattern of ``seen``."""
+    pattern = (matrix > 0).astype(np.int64)
+    left = pattern - pattern.multiply(seen > 0)
+    left.eliminate_zeros()
+    return left.tocsr()
+
+
+def _sorted_least(entries: Array, n: int) -> Array:
+    """Columns (first, second, value) sorted by first, then second, keeping the least value of equal pairs."""
+    key = entries[0] * n + entries[1]
+    order = np.lexsort((entries[2], key))
+    key, entries = key[order], entries[:, order]
+    keep = np.ones(len(key), bool)
+    keep[1:] = key[1:] != key[:-1]
+    kept: Array = entries[:, keep]
+    return kept
+
+
+@dataclass(frozen=True, eq=False)
+class Quotient:
+    """Relays with twins folded: ``of[v]`` is the class of relay v, ``size`` members a class.
+
+    Twins have the same neighbours over the same numbers of links, so exchanging two of them maps the graph of
+    the relays onto itself. Between two classes either all pairs of members are joined, over equally many
+    links (``adjacency``), or none are; members of one class are never joined to each other.
+    """
+
+    of: NDArray[np.int64]
+    size: NDArray[np.int64]
+    adjacency: Any
+
+
+def collapse_twins(adjacency: Any) -> Quotient:
+    """Fold nodes with equal rows of a symmetric matrix without diagonal; rows are compared entry by entry."""
+    matrix = adjacency.tocsr()
+    matrix.sort_indices()
+    n = matrix.shape[0]
+    weights = np.random.default_rng(0).integers(1, 2**63, n, dtype=np.uint64)
+    degree = np.diff(matrix.indptr)
+    with np.errstate(over="ignore"):
+        mixed = weights[matrix.indices] * matrix.data.astype(np.uint64)
+        running = np.concatenate([np.zeros(1, np.uint64), np.cumsum(mixed, dtype=np.uint64)])
+        code = running[matrix.indptr[1:]] - running[matrix.indptr[:-1]]
+    _, first, inverse = np.unique(code, return_index=True, return_inverse=True)
+    twin = first[inverse]
+    # The code only proposes: a row that differs from its proposed twin's row stands alone.
+    equal = degree == degree[twin]
+    rows = np.repeat(np.arange(n), degree)
+    within = np.arange(len(rows)) - matrix.indptr[rows]
+    other = np.minimum(matrix.indptr[twin[rows]] + within, max(len(rows) - 1, 0))
+    differs = (matrix.indices != matrix.indices[other]) | (matrix.data != matrix.data[other])
+    equal[rows[differs]] = False
+    twin = np.where(equal, twin, np.arange(n))
+    representative, of = np.unique(twin, return_inverse=True)
+    folded = matrix[representative][:, representative]
+    return Quotient(of.astype(np.int64), np.bincount(of, minlength=len(representative)), folded)
+
+
+def distinct_sets(owner: Array, key: Array, n_owners: int) -> tuple[Array, Array, Array]:
+    """Group owners by the set of their keys; ``owner`` is sorted, each owner's keys ascend without repeats.
+
+    Returns the set of each owner (-1: it has no key), and the sets as ``start`` (n_sets + 1) into ``keys``.
+    """
+    count = np.bincount(owner, minlength=n_owners)
+    first = np.concatenate([[0], np.cumsum(count)])
+    of = np.full(n_owners, -1, np.int64)
+    starts, keys, n_sets = [np.zeros(1, np.int64)], [], 0
+    for size in np.unique(count[count > 0]).tolist():
+        mine = np.flatnonzero(count == size)
+        table = key[first[mine][:, None] + np.arange(size)]
+        code = np.zeros(len(mine), np.int64)
+        for column in table.T:
+            values, rank = np.unique(column, return_inverse=True)
+            code = np.unique(code * len(values) + rank, return_inverse=True)[1]
+        _, sample = np.unique(code, return_index=True)
+        of[mine] = n_sets + code
+        starts.append(np.full(len(sample), size, np.int64))
+        keys.append(table[sample].ravel())
+        n_sets += len(sample)
+    start = np.cumsum(np.concatenate(starts))
+    return of, start, np.concatenate(keys) if keys else np.empty(0, np.int64)

@@ -1,0 +1,238 @@
+"""Small checkers of the two witnesses of a bisection bracket, written apart from the code that finds them.
+
+They read the fabric's own tables again and use no search; a claim that does not hold raises.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.sparse import coo_array, csr_array
+
+from topo.analysis.bisection import Bisection, rounded_up
+from topo.analysis.bisection.blocks import find_bases, grow_tree
+from topo.analysis.bisection.knapsack import Charges, TreeCost
+from topo.analysis.bisection.problem import Problem, even_sizes, make_problem
+from topo.analysis.bisection.transport import Embedding
+from topo.errors import TopoError
+from topo.fabric import FORWARDS_NOTHING, Fabric
+from topo.table import Array
+
+__all__ = ["CertificateError", "check", "check_cut", "check_lower"]
+
+_SLACK = 1e-9
+
+
+class CertificateError(TopoError):
+    """A witness does not prove what its result claims."""
+
+
+def check(fabric: Fabric, answer: Bisection) -> None:
+    """Check both witnesses.
+
+    >>> import topo
+    >>> f = topo.fat_tree(4)
+    >>> check(f, topo.bisection_bandwidth(f))
+
+    :raises CertificateError: naming the claim that fails.
+    """
+    check_cut(fabric, answer)
+    check_lower(fabric, answer)
+
+
+def check_cut(fabric: Fabric, answer: Bisection) -> None:
+    """The sides split the endpoints as evenly as units allow, and the links between them sum to the upper bound."""
+    ends, side = answer.endpoints, answer.side
+    ones = int(side[ends].sum())
+    _claim(sorted((ones, len(ends) - ones)) == list(answer.halves), f"halves hold {ones} and {len(ends) - ones}")
+    if answer.keep != "none":
+        codes = getattr(fabric.nodes, answer.keep).codes[ends]
+        for value in (False, True):
+            _claim(
+                not np.isin(codes[(side[ends] == value) & (codes >= 0)], codes[side[ends] != value]).any(),
+                "a unit is split",
+            )
+        _, unit = np.unique(np.where(codes >= 0, codes, -1 - np.arange(len(codes))), return_inverse=True)
+        weight = np.bincount(unit)
+    else:
+        weight = np.ones(len(ends), np.int64)
+    _claim(even_sizes(weight) == answer.halves, f"a more even split than {answer.halves} exists")
+    takes_part = (fabric.nodes.forwards != FORWARDS_NOTHING).copy()
+    takes_part[ends] = True
+    a, b = fabric.link_a, fabric.link_b
+    present = np.ones(len(fabric.links), bool) if answer.state is None else answer.state.link_mask(fabric)
+    counted = present & fabric.links.kind.is_any(*answer.kinds) & ~fabric.links.evidence.is_any("one end")
+    crossing = counted & takes_part[a] & takes_part[b] & (side[a] != side[b])
+    rates = fabric.links.capacity_gbps
+    if answer.state is not None:
+        rates = answer.state.link_capacity_gbps(fabric)
+    total = math.fsum(rates[crossing])
+    _claim(set(np.flatnonzero(crossing).tolist()) == set(answer.links.rows.tolist()), "the cut lists other links")
+    _claim(abs(total - answer.upper_gbps) <= _SLACK * max(1.0, total), f"the cut sums to {total}")
+
+
+def check_lower(fabric: Fabric, answer: Bisection) -> None:
+    """The lower bound follows from its witness, recomputed from the fabric."""
+    if answer.lower_method == "trivial":
+        _claim(answer.lower_gbps == 0, "a bound without a witness is above 0")
+        return
+    state = answer.state
+    problem = make_problem(fabric, answer.endpoints, answer.keep, kinds=answer.kinds, state=state)
+    smaller = answer.halves[0]
+    if answer.lower_method == "tree":
+        _claim(answer.witness is not None, "no embedding is given")
+        assert answer.witness is not None
+        value = _embedded(problem, answer.witness, smaller)
+    elif answer.lower_method == "uniform":
+        value = _uniform(problem, smaller)
+    elif answer.lower_method == "spectral":
+        value = _spectral(problem, smaller)
+    else:
+        value = _enumerated(problem, smaller)
+    value = rounded_up(value, problem.unit_gbps)
+    _claim(value >= answer.lower_gbps * (1 - _SLACK), f"the witness proves {value} Gb/s only")
+
+
+def _claim(holds: bool, reason: str) -> None:
+    if not holds:
+        raise CertificateError(f"the certificate does not hold: {reason}")
+
+
+def _embedded(problem: Problem, witness: Embedding, smaller: int) -> float:
+    """Shares are distributions, flows keep to supply, demand and capacity; then the tree's minimum less the unsent."""
+    bases = find_bases(problem)
+    tree = grow_tree(bases) if bases is not None else None
+    _claim(
+        tree is not None and np.array_equal(tree.element, witness.tree.element),
+        "the blocks are not the fabric's",
+    )
+    assert tree is not None and bases is not None
+    n, n_elements = len(tree.element), len(tree.parent)
+    share, kappa = witness.share, witness.kappa
+    has = tree.element >= 0
+    sums = np.bincount(tree.element[has], share[has], n_elements)
+    _claim(
+        bool((share >= 0).all() and np.allclose(sums, 1, rtol=0, atol=_SLACK)),
+        "shares of a block do not sum to 1",
+    )
+    shape = (n_elements, n)
+    out = csr_array((witness.gbps, (witness.edge, witness.tail)), shape=shape)
+    into = csr_array((witness.gbps, (witness.edge, witness.head)), shape=shape)
+    net = (out - into).tocoo()
+    supply = np.where(tree.element[net.col] == net.row, kappa[net.row] * share[net.col], 0.0)
+    demand = np.where(tree.element[net.col] == tree.parent[net.row], kappa[net.row] * share[net.col], 0.0)
+    slack = _SLACK * max(1.0, float(bases.capacity.max()))
+    _claim(
+        bool((net.data <= supply + slack).all() and (-net.data <= demand + slack).all()),
+        "a flow is not conserved",
+    )
+    pair = csr_array(
+        (bases.capacity, (np.minimum(bases.edge_a, bases.edge_b), np.maximum(bases.edge_a, bases.edge_b))),
+        shape=(n, n),
+    )
+    low, high = np.minimum(witness.tail, witness.head), np.maximum(witness.tail, witness.head)
+    load = csr_array((witness.gbps, (low, high)), shape=(n, n))
+    over = (load - pair).tocoo()
+    _claim(bool((over.data <= slack).all()), "a link carries more than its capacity")
+    sent = np.bincount(net.row, np.maximum(net.data, 0), n_elements)
+    unsent = np.maximum(kappa - sent, 0)
+    unsent[tree.root] = 0
+    unsent[unsent <= _SLACK * np.maximum(kappa, 1e-300)] = 0
+    is_base = np.arange(n_elements) < tree.n_bases
+    total: Array = np.bincount(np.maximum(tree.parent, 0)[is_base], unsent[is_base], n_elements)
+    charges = Charges(
+        float(unsent[~is_base].sum()), total, _opposed(tree.parent, tree.element, is_base, kappa, share, net)
+    )
+    return TreeCost(tree, kappa, [smaller], charges).solve().cost
+
+
+def _opposed(parent: Array, element: Array, is_base: Array, kappa: Array, share: Array, net: coo_array) -> Array:
+    """For each block, the largest unmet demand of one of its switches over that switch's share."""
+    wanted = np.bincount(np.maximum(parent, 0)[is_base], kappa[is_base], len(parent))
+    from_base = is_base[net.row] & (net.data < 0)
+    got = np.bincount(net.col[from_base], -net.data[from_base], len(share))
+    worst = np.zeros(len(parent))
+    for vertex in np.flatnonzero((element >= 0) & (share > 0)).tolist():
+        block = int(element[vertex])
+        if not is_base[block]:
+            worst[block] = max(worst[block], wanted[block] - got[vertex] / share[vertex])
+    return worst
+
+
+def _uniform(problem: Problem, smaller: int) -> float:
+    """All-to-all over shortest paths, source by source on the whole graph of units and switches."""
+    adjacency = problem.adjacency
+    n, weight = (
+        problem.n_vertices,
+        np.concatenate([problem.weight, np.zeros(problem.n_vertices - problem.n_units)]),
+    )
+    loads = np.zeros(adjacency.nnz)
+    row = np.repeat(np.arange(n), np.diff(adjacency.indptr))
+    for source in range(problem.n_units):
+        level = np.full(n, -1)
+        level[source] = 0
+        paths = np.zeros(n)
+        paths[source] = 1
+        depth = 0
+        forward = []
+        while True:
+            arcs = np.flatnonzero(
+                (level[row] == depth) & ((level[adjacency.indices] < 0) | (level[adjacency.indices] == depth + 1))
+            )
+            if not arcs.size:
+                break
+            level[adjacency.indices[arcs]] = depth + 1
+            np.add.at(paths, adjacency.indices[arcs], paths[row[arcs]] * adjacency.data[arcs])
+            forward.append(arcs)
+            depth += 1
+        through = weight.copy()
+        for arcs in reversed(forward):
+            tail, head = row[arcs], adjacency.indices[arcs]
+            part = paths[tail] * adjacency.data[arcs] / paths[head] * through[head]
+            loads[arcs] += part * weight[source]
+            np.add.at(through, tail, part)
+    links = np.diff(adjacency.indptr)
+    access = (weight > 0) & (links == 1)
+    rates = adjacency.data[adjacency.indptr[:-1][access]] / weight[access]
+    busy = (loads > 0) & ~access[row] & ~access[adjacency.indices]
+    across = math.inf
+    if busy.any():
+        across = float((adjacency.data[busy] / loads[busy]).min()) * smaller * (int(weight.sum()) - smaller)
+    return min(across, float(rates.min(initial=math.inf)) * smaller)
+
+
+def _spectral(problem: Problem, smaller: int) -> float:
+    """The eigenvalue is proved by a factorization: Laplacian minus lambda (I - J/n), plus J, is positive definite."""
+    from topo.analysis.bisection.spread import spectral_bound
+
+    n_units, n = problem.n_units, problem.n_vertices - problem.n_units
+    switches = problem.adjacency[n_units:, n_units:].toarray()
+    laplacian = np.diag(switches.sum(axis=1)) - switches
+    scale = float(laplacian.diagonal().max())
+    second = float(np.linalg.eigvalsh(laplacian)[1]) - 2e-9 * scale
+    shifted = laplacian - second * np.eye(n) + (second + scale) / n * np.ones((n, n))
+    try:
+        np.linalg.cholesky(shifted)
+    except np.linalg.LinAlgError as error:
+        raise CertificateError("the certificate does not hold: the eigenvalue is smaller than claimed") from error
+    return spectral_bound(problem, smaller)
+
+
+def _enumerated(problem: Problem, smaller: int) -> float:
+    """Every side of every switch once more, one at a time in plain arithmetic."""
+    n, m = problem.n_units, problem.n_vertices - problem.n_units
+    access = problem.adjacency[:n, n:].toarray()
+    switches = problem.adjacency[n:, n:].toarray()
+    take = smaller // int(problem.weight[0])
+    best = math.inf
+    for code in range(1 << (m - 1)):
+        one = np.array([bool(code >> i & 1) for i in range(m)])
+        between = switches[one][:, ~one].sum()
+        if between >= best:
+            continue
+        if_one, if_zero = access[:, ~one].sum(axis=1), access[:, one].sum(axis=1)
+        gain = np.sort(if_one - if_zero)
+        for count in (take, n - take):
+            best = min(best, float(between + if_zero.sum() + gain[:count].sum()))
+    return best

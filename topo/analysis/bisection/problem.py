@@ -1,0 +1,170 @@
+"""The bisection question on arrays: units that may not be split, and the switches and links between them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import connected_components
+
+from topo.analysis.flow import common_unit
+from topo.errors import DisconnectedError, ParameterError
+from topo.fabric import FORWARDS_NOTHING, Fabric, Selector, State
+from topo.network import Network
+from topo.table import Array
+
+__all__ = ["KEEP", "Problem", "even_sizes", "make_problem"]
+
+KEEP = ("host", "domain", "none")
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Vertices 0..n_units-1 are units, the rest switches; edges are merged bundles of links, capacity in Gb/s.
+
+    ``vertex_of_node`` maps fabric rows to vertices, -1 where a node takes no part. ``weight`` is endpoints in a unit.
+    """
+
+    network: Network
+    n_units: int
+    n_vertices: int
+    weight: NDArray[np.int64]
+    vertex_of_node: NDArray[np.int64]
+    edge_a: NDArray[np.int64]
+    edge_b: NDArray[np.int64]
+    capacity: NDArray[np.float64]
+
+    @cached_property
+    def unit_gbps(self) -> float:
+        """Largest rate that divides every bundle; 0 where there is none."""
+        return common_unit(self.capacity)
+
+    @cached_property
+    def adjacency(self) -> csr_array:
+        """Symmetric capacities between vertices."""
+        a, b = np.concatenate([self.edge_a, self.edge_b]), np.concatenate([self.edge_b, self.edge_a])
+        shape = (self.n_vertices, self.n_vertices)
+        return csr_array((np.concatenate([self.capacity, self.capacity]), (a, b)), shape=shape)
+
+    @cached_property
+    def injection(self) -> NDArray[np.float64]:
+        """Capacity of each unit's own links."""
+        total: Array = np.bincount(self.edge_a, self.capacity, self.n_vertices)
+        total = total + np.bincount(self.edge_b, self.capacity, self.n_vertices)
+        return total[: self.n_units]
+
+    @cached_property
+    def is_uniform(self) -> bool:
+        """Every unit holds the same number of endpoints."""
+        return bool((self.weight == self.weight[0]).all())
+
+    def cut_gbps(self, side: Array) -> float:
+        """Capacity between the vertices of the two sides, exact to the common unit."""
+        crossing = self.capacity[side[self.edge_a] != side[self.edge_b]]
+        if self.unit_gbps:
+            return float(np.rint(crossing / self.unit_gbps).sum() * self.unit_gbps)
+        return float(np.sort(crossing).sum())
+
+
+def make_problem(
+    fabric: Fabric, endpoints: Selector, keep: str, *, kinds: Sequence[str] | None, state: State | None
+) -> Problem:
+    """Reduce a fabric to units and switches.
+
+    Endpoints that were not asked for take no part; neither do nodes that forward nothing and are no endpoint.
+
+    :raises ParameterError: fewer than two units, or an unknown ``keep``.
+    :raises DisconnectedError: no path joins all units.
+    """
+    if keep not in KEEP:
+        raise ParameterError(f"keep is {keep!r}; choose one of {', '.join(KEEP)}")
+    network = Network.of(fabric, kinds=kinds, state=state)
+    chosen = fabric.endpoint_rows(endpoints)
+    if state is not None and state.node_present is not None:
+        chosen = chosen[state.node_present[chosen]]
+    unit = _unit_of(fabric, chosen, keep)
+    n_units = int(unit.max(initial=-1)) + 1
+    if n_units < 2:
+        raise ParameterError(
+            f"{len(chosen)} endpoint(s) in {n_units} unit(s) kept together cannot be split into halves"
+        )
+    vertex = np.full(len(fabric.nodes), -1, np.int64)
+    relays = fabric.nodes.forwards != FORWARDS_NOTHING
+    if state is not None and state.node_present is not None:
+        relays &= state.node_present
+    vertex[relays] = n_units + np.arange(int(relays.sum()))
+    vertex[chosen] = unit
+    a, b = vertex[network.a], vertex[network.b]
+    used = (a >= 0) & (b >= 0) & (a != b)
+    low, high = np.minimum(a[used], b[used]), np.maximum(a[used], b[used])
+    n = int(vertex.max()) + 1
+    merged = coo_array((network.capacity_gbps[used], (low, high)), shape=(n, n)).tocsr().tocoo()
+    problem = Problem(
+        network,
+        n_units,
+        n,
+        np.bincount(unit, minlength=n_units),
+        vertex,
+        merged.row.astype(np.int64),
+        merged.col.astype(np.int64),
+        merged.data,
+    )
+    _require_connected(problem)
+    return problem
+
+
+def even_sizes(weight: Array) -> tuple[int, int]:
+    """Endpoints in the smaller and larger half of the most even split that whole units allow.
+
+    >>> even_sizes(np.array([1] * 7)), even_sizes(np.array([8] * 127)), even_sizes(np.array([8, 8, 1, 1, 1]))
+    ((3, 4), (504, 512), (9, 10))
+    """
+    total = int(weight.sum())
+    if (weight == weight[0]).all():
+        smaller = int(weight[0]) * (len(weight) // 2)
+        return smaller, total - smaller
+    reachable = 1  # bit i set: some units hold exactly i endpoints
+    sizes, counts = np.unique(weight, return_counts=True)
+    for size, count in zip(sizes.tolist(), counts.tolist(), strict=True):
+        taken = 1
+        while count > 0:  # binary splitting: 1, 2, 4, ... copies at once
+            copies = min(taken, count)
+            reachable |= reachable << (size * copies)
+            count -= copies
+            taken *= 2
+    smaller = total // 2
+    while not reachable >> smaller & 1:
+        smaller -= 1
+    return smaller, total - smaller
+
+
+def _unit_of(fabric: Fabric, chosen: Array, keep: str) -> Array:
+    """Unit number of each chosen endpoint; those without a host or domain are units of their own."""
+    if keep == "none":
+        return np.arange(len(chosen))
+    codes = getattr(fabric.nodes, keep).codes[chosen].astype(np.int64)
+    alone = codes < 0
+    codes[alone] = codes.max(initial=0) + 1 + np.arange(int(alone.sum()))
+    _, unit = np.unique(codes, return_inverse=True)
+    return unit
+
+
+def _require_connected(problem: Problem) -> None:
+    n = problem.n_vertices
+    ones = np.ones(len(problem.edge_a), np.int8)
+    _, part = connected_components(coo_array((ones, (problem.edge_a, problem.edge_b)), shape=(n, n)), directed=False)
+    of_units = part[: problem.n_units]
+    if (of_units == of_units[0]).all():
+        return
+    sizes = np.bincount(of_units, problem.weight).astype(int)
+    sizes = np.sort(sizes[sizes > 0])[::-1]
+    shown = ", ".join(f"{s:,}" for s in sizes[:8].tolist()) + (", ..." if len(sizes) > 8 else "")
+    raise DisconnectedError(
+        f"the endpoints are disconnected over {problem.network.kinds_text}: {len(sizes)} components of {shown} "
+        "endpoints; bisection bandwidth is of one component, so choose its endpoints",
+        tuple(sizes.tolist()),
+    )

@@ -1,0 +1,178 @@
+"""Upper bounds: even splits and their cuts, from the tree's optimum, spectral orders and local search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from topo.analysis.bisection.blocks import BlockTree
+from topo.analysis.bisection.knapsack import Split, TreeCost
+from topo.analysis.bisection.problem import Problem
+from topo.analysis.bisection.transport import edge_capacity
+from topo.analysis.flow import max_flow
+from topo.table import Array
+
+__all__ = ["best_split", "side_of_split"]
+
+_MOST_SEARCH_WORK = 2e6
+_MOST_SWAP_SIZE = 1500
+_AMPLITUDES = (0.01, 0.05, 0.15)
+
+
+def best_split(problem: Problem, tree: BlockTree | None, smaller: int, lower: float, seed: int) -> tuple[float, Array]:
+    """Best even split found: cut in Gb/s and the side of every vertex; stops early at the lower bound."""
+    best = (np.inf, np.zeros(problem.n_vertices, bool))
+    for side in _starts(problem, tree, smaller, seed):
+        cut = problem.cut_gbps(side)
+        if cut < best[0]:
+            best = (cut, side)
+        if best[0] <= lower:
+            return best
+        cut, side = _improved(problem, side, smaller)
+        if cut < best[0]:
+            best = (cut, side)
+        if best[0] <= lower:
+            return best
+    return best
+
+
+def side_of_split(problem: Problem, tree: BlockTree, split: Split) -> Array:
+    """Side of every vertex from the tree's labels and counts; switches above the tree follow most of their links."""
+    bases = tree.bases
+    side = np.zeros(bases.n_vertices, bool)
+    known = tree.element >= 0
+    side[known] = split.label[tree.element[known]] == 1
+    order = np.argsort(bases.class_of_unit, kind="stable")
+    start = np.searchsorted(bases.class_of_unit[order], np.arange(len(bases.class_count)))
+    rank = np.empty(problem.n_units, np.int64)
+    rank[order] = np.arange(problem.n_units) - start[bases.class_of_unit[order]]
+    side[: problem.n_units] = rank < split.class_ones[bases.class_of_unit]
+    side = side[: problem.n_vertices]
+    loose = ~known[: problem.n_vertices]
+    loose[: problem.n_units] = False
+    for _ in range(3):
+        if not loose.any():
+            break
+        pull = problem.adjacency @ (2.0 * side - 1.0)
+        side = np.where(loose, pull > 0, side)
+    return side
+
+
+def _starts(problem: Problem, tree: BlockTree | None, smaller: int, seed: int) -> Iterator[Array]:
+    rng = np.random.default_rng(seed)
+    rounds = int(min(30, max(2, _MOST_SEARCH_WORK // max(len(problem.edge_a), 1))))
+    if tree is not None:
+        kappa = edge_capacity(tree)
+        side = side_of_split(problem, tree, TreeCost(tree, kappa, [smaller]).solve())
+        if int(problem.weight[side[: problem.n_units]].sum()) not in (smaller, int(problem.weight.sum()) - smaller):
+            side = _resplit(problem, side, smaller)
+        yield side
+        if problem.n_units <= 20_000:
+            for i in range(rounds):
+                noise = 1 + _AMPLITUDES[i % len(_AMPLITUDES)] * rng.random(len(kappa))
+                yield side_of_split(problem, tree, TreeCost(tree, kappa * noise, [smaller]).solve())
+        return
+    vectors = _smooth_vectors(problem)
+    for i in range(rounds):
+        mix = vectors[:, 0] if i == 0 else vectors @ rng.standard_normal(vectors.shape[1])
+        side = _resplit(problem, mix > np.median(mix), smaller, prefer=mix)
+        yield _swapped(problem, side, smaller)
+
+
+def _improved(problem: Problem, side: Array, smaller: int) -> tuple[float, Array]:
+    """Alternate: best switches for the split of the units, best split for the switches."""
+    cut = problem.cut_gbps(side)
+    for _ in range(20):
+        trial = _best_switches(problem, side)
+        if problem.is_uniform:
+            trial = _resplit(problem, trial, smaller)
+        value = problem.cut_gbps(trial)
+        if value >= cut:
+            return cut, side
+        cut, side = value, trial
+    return cut, side
+
+
+def _best_switches(problem: Problem, side: Array) -> Array:
+    """Minimum cut with every unit held on its side."""
+    n = problem.n_units
+    label = np.concatenate([np.where(side[:n], 0, 1), np.arange(2, problem.n_vertices - n + 2)])
+    a, b = label[problem.edge_a], label[problem.edge_b]
+    flow = max_flow(
+        problem.n_vertices - n + 2,
+        np.concatenate([a, b]),
+        np.concatenate([b, a]),
+        np.concatenate([problem.capacity, problem.capacity]),
+        0,
+        1,
+    )
+    out: Array = flow.source_side[label]
+    return out
+
+
+def _resplit(problem: Problem, side: Array, smaller: int, prefer: Array | None = None) -> Array:
+    """Cheapest even choice of unit sides for fixed switch sides; ties go by ``prefer``."""
+    n = problem.n_units
+    sign = np.where(side, 1.0, -1.0)
+    sign[:n] = 0
+    gain = -(problem.adjacency @ sign)[:n]  # cost of side 1 minus cost of side 0
+    tie = np.zeros(n) if prefer is None else -prefer[:n]
+    if prefer is None:
+        tie = np.where(side[:n], -1.0, 0.0)
+    take = smaller // int(problem.weight[0]) if problem.is_uniform else _count_for(problem, gain, smaller)
+    out = side.copy()
+    out[:n] = False
+    out[np.lexsort((tie, np.round(gain, 9)))[:take]] = True
+    return out
+
+
+def _count_for(problem: Problem, gain: Array, smaller: int) -> int:
+    """Units of unequal weight: as many of the cheapest as stay within the smaller half."""
+    filled = np.cumsum(problem.weight[np.argsort(gain, kind="stable")])
+    return int(np.searchsorted(filled, smaller, side="right"))
+
+
+def _smooth_vectors(problem: Problem) -> Array:
+    """The few vectors that vary least along links (Laplacian eigenvectors), for orders that cut little."""
+    from scipy.sparse.linalg import eigsh
+
+    n = problem.n_vertices
+    adjacency = problem.adjacency
+    degree = np.asarray(adjacency.sum(axis=1)).ravel()
+    laplacian = csr_array((degree, (np.arange(n), np.arange(n))), shape=(n, n)) - adjacency
+    count = min(7, n - 1)
+    if n <= 600:
+        _, vectors = np.linalg.eigh(laplacian.toarray())
+        return np.asarray(vectors[:, 1 : count + 1])
+    start = np.random.default_rng(0).standard_normal(n)
+    shifted = laplacian + csr_array((np.full(n, 1e-3 * degree.max()), (np.arange(n), np.arange(n))), shape=(n, n))
+    _, vectors = eigsh(shifted.tocsc(), k=count, sigma=0, which="LM", v0=start)
+    return np.asarray(vectors[:, 1:])
+
+
+def _swapped(problem: Problem, side: Array, smaller: int) -> Array:
+    """Swap single-homed groups of equal size between the sides while that lowers the cut (Kernighan and Lin)."""
+    n = problem.n_units
+    if not problem.is_uniform or problem.n_vertices - n > _MOST_SWAP_SIZE:
+        return side
+    adjacency = problem.adjacency
+    switches = np.asarray(adjacency[n:, n:].toarray())
+    hosts = np.asarray((adjacency[:n, n:] > 0).sum(axis=0)).ravel()
+    if hosts.sum() != n:
+        return side
+    across = side[n:].copy()
+    for _ in range(4 * len(across)):
+        sign = np.where(across, 1.0, -1.0)
+        gain = -sign * (switches @ sign)
+        one, zero = np.flatnonzero(across), np.flatnonzero(~across)
+        value = gain[one][:, None] + gain[zero][None, :] - 2 * switches[np.ix_(one, zero)]
+        value[hosts[one][:, None] != hosts[zero][None, :]] = -np.inf
+        i, j = np.unravel_index(int(value.argmax()), value.shape) if value.size else (0, 0)
+        if not value.size or value[i, j] <= 1e-9:
+            break
+        across[one[i]], across[zero[j]] = False, True
+    out = side.copy()
+    out[n:] = across
+    return _resplit(problem, out, smaller)

@@ -1,0 +1,340 @@
+"""What a fabric is made of: endpoints, switches, cables, ports, tiers, and how far it reaches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from topo.analysis.attachments import Attachments, attachments
+from topo.analysis.paths import Paths, paths_of
+from topo.fabric import FORWARDS_OWN_HOST, Fabric, State
+from topo.network import Network
+from topo.result import Result, Row
+from topo.table import Array, Labels
+from topo.units import format_gbps
+
+__all__ = ["Inventory", "SwitchGroup", "TierPair", "inventory", "tier_name"]
+
+_TIER_NAMES = {-1: "host part", 0: "tier 0", 1: "leaf", 2: "spine", 3: "core"}
+
+
+def tier_name(tier: int) -> str:
+    """Word for a switch tier.
+
+    >>> [tier_name(t) for t in (1, 2, 3, 4)]
+    ['leaf', 'spine', 'core', 'tier 4']
+    """
+    return _TIER_NAMES.get(tier, f"tier {tier}")
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchGroup:
+    """Switches of one tier and part with their ports; a port is used when a cable of any kind is in it."""
+
+    tier: int
+    tier_name: str
+    part: str
+    n_switches: int
+    n_ports: int
+    n_used_ports: int
+    n_free_ports: int
+    port_gbps: float | None
+    """Most common rate of their ports; None where no port states one."""
+
+
+@dataclass(frozen=True, slots=True)
+class TierPair:
+    """Links that carry traffic between two tiers; ``capacity_gbps`` is None where one has an unknown rate."""
+
+    lower: str
+    upper: str
+    n_links: int
+    capacity_gbps: float | None
+    n_unknown_rates: int
+
+
+@dataclass(frozen=True)
+class Inventory(Result):
+    """What is there, of the endpoints' own network unless other link kinds were asked for.
+
+    ``n_links`` counts rows of the network's kinds as found: also the ``n_loopback_links`` that join a node to
+    itself and the ``n_one_sided_links`` only one end reported; ``n_carrying_links`` leaves both out. Carrying
+    links are host links (endpoint or adapter to switch), fabric links (switch to switch), links inside a
+    host, and service links (the rest: aggregation nodes and the like). ``n_other_links`` counts links outside
+    the network by kind. ``component_sizes`` are endpoints of each part of the network that relays join,
+    largest first; an endpoint that touches several parts, as with separate planes, counts in each, and
+    ``n_shared_endpoints`` says how many do.
+    """
+
+    fabric: str
+    kinds: tuple[str, ...]
+    n_endpoints: int
+    n_hosts: int
+    n_switches: int
+    n_links: int
+    n_carrying_links: int
+    n_host_links: int
+    n_fabric_links: int
+    n_inside_host_links: int
+    n_service_links: int
+    n_loopback_links: int
+    n_one_sided_links: int
+    n_other_links: dict[str, int]
+    n_cables: int
+    n_used_ports: int
+    n_free_ports: int
+    switch_groups: tuple[SwitchGroup, ...]
+    tier_pairs: tuple[TierPair, ...]
+    injection_gbps: float | None
+    """All endpoints sending at once, one direction; None where a rate is unknown."""
+    n_unknown_rates: int
+    component_sizes: tuple[int, ...]
+    n_shared_endpoints: int
+    n_unattached_endpoints: int
+    paths: Paths
+    notes: tuple[str, ...]
+
+    title: ClassVar[str] = "Inventory"
+
+    def rows(self) -> list[Row]:
+        """Counts, then tiers, then distances."""
+        rows = [
+            Row("fabric", self.fabric),
+            Row("link kinds looked at", ", ".join(self.kinds) or "none"),
+            Row("endpoints", self.n_endpoints),
+            Row("hosts", self.n_hosts),
+            Row("switches", self.n_switches),
+        ]
+        for group in self.switch_groups:
+            part = f" {group.part}" if group.part else ""
+            rate = f" of {format_gbps(group.port_gbps)}" if group.port_gbps is not None else ""
+            text = (
+                f"{group.n_switches:,}, {group.n_ports:,} ports{rate}: "
+                f"{group.n_used_ports:,} used, {group.n_free_ports:,} free"
+            )
+            rows.append(Row(f"{group.tier_name} switches{part}", text))
+        rows += self._link_rows()
+        unknown = f"unknown: {self.n_unknown_rates:,} links of unknown rate"
+        injection = unknown if self.injection_gbps is None else self.injection_gbps
+        rows.append(
+            Row("injection, all endpoints at once", injection, "" if self.injection_gbps is None else "Gb/s")
+        )
+        rows.append(Row("connected parts", _parts_text(self.component_sizes)))
+        rows += [Row("note", note) for note in self.notes]
+        return rows + self.paths.rows()
+
+    def _link_rows(self) -> list[Row]:
+        rows = [Row("links", self.n_links), Row("cables", self.n_cables)]
+        named = (
+            ("host links", self.n_host_links),
+            ("fabric links", self.n_fabric_links),
+            ("links inside hosts", self.n_inside_host_links),
+            ("service links", self.n_service_links),
+            ("loopback cables", self.n_loopback_links),
+            ("links only one end reported", self.n_one_sided_links),
+        )
+        rows += [Row(label, number) for label, number in named if number]
+        for pair in self.tier_pairs:
+            capacity = "capacity unknown" if pair.capacity_gbps is None else format_gbps(pair.capacity_gbps)
+            rows.append(Row(f"{pair.lower} to {pair.upper}", f"{pair.n_links:,} links, {capacity}"))
+        rows += [Row(f"{kind} links, not looked at", number) for kind, number in self.n_other_links.items()]
+        return rows
+
+
+def inventory(
+    fabric: Fabric, *, kinds: Sequence[str] | None = None, state: State | None = None, seed: int = 0
+) -> Inventory:
+    """What a fabric is made of and how far it reaches, from its rows; unknown rates leave totals unknown.
+
+    Ports count as used when a cable is in them, whatever ``state`` says; all else counts what is present.
+    Distances and path counts come from :func:`topo.analysis.paths.paths`, which uses ``seed`` if it must
+    sample.
+
+    >>> import topo
+    >>> found = inventory(topo.fat_tree(48))
+    >>> found.n_endpoints, found.n_switches, found.n_links, found.paths.diameter_hops
+    (27648, 2880, 82944, 6)
+
+    :raises ParameterError: an unknown link kind.
+    """
+    network = Network.of(fabric, kinds=kinds, state=state)
+    nodes = fabric.nodes
+    present = np.ones(len(nodes), bool)
+    if state is not None and state.node_present is not None:
+        present = state.node_present
+    endpoints = fabric.endpoints[present[fabric.endpoints]]
+    switches = fabric.switches[present[fabric.switches]]
+    there = np.ones(len(fabric.links), bool) if state is None else state.link_mask(fabric)
+    chosen = there & fabric.links.kind.is_any(*network.kinds)
+    rates = (state or State()).link_capacity_gbps(fabric)[network.links]
+    classes = _link_classes(network)
+    groups = _switch_groups(fabric, switches)
+    attached = attachments(network)
+    sizes, shared, unattached = _components(attached)
+    return Inventory(
+        fabric=fabric.name,
+        kinds=network.kinds,
+        n_endpoints=len(endpoints),
+        n_hosts=_n_hosts(nodes.host.codes[endpoints]),
+        n_switches=len(switches),
+        n_links=int(chosen.sum()),
+        n_carrying_links=len(network.links),
+        n_host_links=int(classes[0].sum()),
+        n_fabric_links=int(classes[1].sum()),
+        n_inside_host_links=int(classes[2].sum()),
+        n_service_links=int((~classes.any(axis=0)).sum()),
+        n_loopback_links=int((chosen & (fabric.link_a == fabric.link_b)).sum()),
+        n_one_sided_links=int((chosen & fabric.links.evidence.is_any("one end")).sum()),
+        n_other_links=_by_label(fabric.links.kind, there & ~chosen),
+        n_cables=_n_cables(fabric.links.cable[chosen]),
+        n_used_ports=sum(group.n_used_ports for group in groups),
+        n_free_ports=sum(group.n_free_ports for group in groups),
+        switch_groups=groups,
+        tier_pairs=_tier_pairs(network, rates),
+        injection_gbps=_injection(network, rates),
+        n_unknown_rates=int(np.isnan(rates).sum()),
+        component_sizes=sizes,
+        n_shared_endpoints=shared,
+        n_unattached_endpoints=unattached,
+        paths=paths_of(attached, seed=seed),
+        notes=_notes(sizes, shared, unattached, int(np.isnan(rates).sum())),
+    )
+
+
+def _n_hosts(codes: Array) -> int:
+    return int(np.count_nonzero(np.bincount(codes[codes >= 0]))) + int((codes < 0).sum())
+
+
+def _n_cables(cable: Array) -> int:
+    return len(np.unique(cable[cable >= 0])) + int((cable < 0).sum())
+
+
+def _by_label(labels: Labels, mask: Array) -> dict[str, int]:
+    counts = np.bincount(labels.codes[mask & (labels.codes >= 0)], minlength=len(labels.labels))
+    return {str(labels.labels[i]): int(counts[i]) for i in np.flatnonzero(counts)}
+
+
+def _link_classes(network: Network) -> Array:
+    """Masks over carrying links, one row each: host, fabric, inside a host."""
+    nodes = network.fabric.nodes
+    switch = nodes.kind.is_any("switch")
+    attached = (nodes.is_endpoint | (nodes.forwards == FORWARDS_OWN_HOST)) & ~switch
+    a, b = network.a, network.b
+    host = nodes.host.codes
+    inside = (host[a] == host[b]) & (host[a] >= 0)
+    host_link = ((attached[a] & switch[b]) | (switch[a] & attached[b])) & ~inside
+    return np.stack([host_link, switch[a] & switch[b] & ~inside, inside])
+
+
+def _switch_groups(fabric: Fabric, switches: Array) -> tuple[SwitchGroup, ...]:
+    nodes, ports = fabric.nodes, fabric.ports
+    if not len(switches):
+        return ()
+    n_parts = len(nodes.part.labels) + 1
+    key = nodes.tier[switches].astype(np.int64) * n_parts + nodes.part.codes[switches] + 1
+    keys, group_of_switch = np.unique(key, return_inverse=True)
+    group_of_node = np.full(len(nodes), -1, np.int64)
+    group_of_node[switches] = group_of_switch
+    group = group_of_node[ports.node]
+    used = np.zeros(len(ports), bool)
+    used[fabric.links.port_a] = True
+    used[fabric.links.port_b] = True
+    n_switches = np.bincount(group_of_switch)
+    n_ports = np.bincount(group[group >= 0], minlength=len(keys))
+    n_used = np.bincount(group[(group >= 0) & used], minlength=len(keys))
+    out = []
+    for i, value in enumerate(keys.tolist()):
+        tier, part = divmod(value, n_parts)
+        label = str(nodes.part.labels[part - 1]) if part else ""
+        free = int(n_ports[i] - n_used[i])
+        rate = _most_common(ports.gbps[group == i])
+        out.append(
+            SwitchGroup(
+                tier, tier_name(tier), label, int(n_switches[i]), int(n_ports[i]), int(n_used[i]), free, rate
+            )
+        )
+    return tuple(out)
+
+
+def _most_common(rates: Array) -> float | None:
+    values, counts = np.unique(rates[~np.isnan(rates)], return_counts=True)
+    return float(values[np.argmax(counts)]) if len(values) else None
+
+
+def _tier_pairs(network: Network, rates: Array) -> tuple[TierPair, ...]:
+    """Links by the tiers of their ends; endpoints lowest, nodes that are no switches under their kind."""
+    nodes = network.fabric.nodes
+    switch = nodes.kind.is_any("switch")
+    plain = ~switch & ~nodes.is_endpoint
+    # Rank: endpoints, then other kinds by code, then switch tiers.
+    first_tier = len(nodes.kind.labels) + 2
+    rank = np.zeros(len(nodes), np.int64)
+    rank[plain] = nodes.kind.codes[plain] + 2
+    rank[switch] = nodes.tier[switch].astype(np.int64) + first_tier + 1
+    n = first_tier + 256
+    low, high = np.minimum(rank[network.a], rank[network.b]), np.maximum(rank[network.a], rank[network.b])
+    pair = low * n + high
+    links = np.bincount(pair)
+    unknown = np.bincount(pair, weights=np.isnan(rates)).astype(int)
+    capacity = np.bincount(pair, weights=np.nan_to_num(rates))
+
+    def name(value: int) -> str:
+        if value == 0:
+            return "endpoint"
+        if value > first_tier - 1:
+            return tier_name(value - first_tier - 1)
+        return str(nodes.kind.labels[value - 2]) if value > 1 else "node"
+
+    return tuple(
+        TierPair(
+            name(int(key // n)),
+            name(int(key % n)),
+            int(links[key]),
+            None if unknown[key] else float(capacity[key]),
+            int(unknown[key]),
+        )
+        for key in np.flatnonzero(links)
+    )
+
+
+def _injection(network: Network, rates: Array) -> float | None:
+    is_endpoint = network.fabric.nodes.is_endpoint
+    ends = is_endpoint[network.a].astype(int) + is_endpoint[network.b]
+    total = float(rates[ends > 0] @ ends[ends > 0])
+    return None if np.isnan(total) else total
+
+
+def _components(attached: Attachments) -> tuple[tuple[int, ...], int, int]:
+    """Endpoints of each part that relays join, endpoints in several parts, endpoints attached to none."""
+    from scipy.sparse.csgraph import connected_components
+
+    _, part = connected_components(attached.adjacency, directed=False)
+    pairs = np.unique(np.stack([attached.endpoint, part[attached.relay].astype(np.int64)], axis=1), axis=0)
+    sizes = np.bincount(pairs[:, 1])
+    touches = np.bincount(pairs[:, 0], minlength=len(attached.endpoints))
+    largest = tuple(sorted(sizes[sizes > 0].tolist(), reverse=True))
+    return largest, int((touches > 1).sum()), int((touches == 0).sum())
+
+
+def _notes(sizes: tuple[int, ...], shared: int, unattached: int, unknown: int) -> tuple[str, ...]:
+    notes = []
+    if len(sizes) > 1:
+        text = f"the network falls into {len(sizes):,} parts that no switch joins"
+        notes.append(f"{text}; {shared:,} endpoints touch several" if shared else text)
+    if unattached:
+        notes.append(f"{unattached:,} endpoints attach to no switch of this network")
+    if unknown:
+        notes.append(f"{unknown:,} links have an unknown rate; totals over them are unknown")
+    return tuple(notes)
+
+
+def _parts_text(sizes: tuple[int, ...]) -> str:
+    if not sizes:
+        return "none with endpoints"
+    if len(sizes) == 1:
+        return "one"
+    first = ", ".join(f"{size:,}" for size in sizes[:8])
+    return f"{len(sizes):,}, of {first}{' ...' if len(sizes) > 8 else ''} endpoints"

@@ -1,0 +1,73 @@
+"""The command line: one verb a file, argument parsing only; every error is one line and exit status 2."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+__all__ = ["main"]
+
+_BROKEN_PIPE = 141
+_INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one verb and return the exit status: 0 fine, 1 findings, 2 unusable input or arguments.
+
+    130 after an interrupt and 141 when the reader of the output went away, as the shell counts signals.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        status = _run(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Nothing can be said any more; keep the interpreter from trying once again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _BROKEN_PIPE
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except OSError as error:
+        return _unusable(f"{error.filename or 'output'}: {error.strerror or error}")
+    return status
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    import typer
+
+    from topo.cli.program import program
+    from topo.errors import TopoError
+
+    try:
+        status = typer.main.get_command(program)(
+            args=None if arguments is None else list(arguments), prog_name="topo", standalone_mode=False
+        )
+    except TopoError as error:
+        return _unusable(str(error))
+    except (typer.Exit, typer.Abort) as stop:
+        return int(getattr(stop, "exit_code", _INTERRUPTED))
+    except typer.BadParameter.__mro__[1] as error:  # UsageError, which typer itself does not name
+        return _unusable(_usage(error))
+    except MemoryError:
+        return _unusable("the fabric does not fit into memory")
+    return status if isinstance(status, int) else 0
+
+
+def _usage(error: BaseException) -> str:
+    said = str(getattr(error, "format_message", error.__str__)()).rstrip(".")
+    context = getattr(error, "ctx", None)
+    verb = getattr(context, "command_path", "topo") or "topo"
+    return f"{said} ({verb} --help shows what it takes)"
+
+
+def _unusable(message: str) -> int:
+    from topo.output import plain
+
+    try:
+        sys.stdout.flush()
+        print(f"topo: {plain(message)}", file=sys.stderr)
+    except OSError:
+        pass  # neither output is there: the status has to say it
+    return 2

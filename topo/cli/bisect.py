@@ -1,0 +1,52 @@
+"""``topo bisect``: the bracket of the bisection bandwidth, and the cut behind its upper bound."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Annotated
+
+import typer
+
+from topo.cli.options import AssumeGbps, Endpoints, FabricName, Format, FormatOption, ReadAs
+
+__all__ = ["Keep", "bisect"]
+
+
+class Keep(str, Enum):
+    """What an even split may not tear apart."""
+
+    host = "host"
+    domain = "domain"
+    none = "none"
+
+
+def bisect(
+    fabric: FabricName,
+    endpoints: Endpoints = None,
+    keep: Annotated[Keep, typer.Option("--keep", help="What a split keeps whole.")] = Keep.host,
+    assume_gbps: AssumeGbps = None,
+    read_as: ReadAs = None,
+    links: Annotated[int, typer.Option("--links", min=0, help="How many links of the cut to print.")] = 8,
+    format: FormatOption = Format.text,
+) -> None:
+    """Find the least capacity, in one direction, across any even split of the endpoints."""
+    from topo.analysis.bisection import bisection_bandwidth
+    from topo.cli.printing import print_heading, print_json, print_lines, print_rows
+    from topo.output import plain
+    from topo.source import load
+    from topo.units import format_gbps
+
+    loaded = load(fabric, assume_gbps=assume_gbps, format=read_as)
+    found = bisection_bandwidth(loaded, endpoints or None, keep=keep.value)
+    if format is Format.json:
+        print_json(found)
+        return
+    print(plain(f"{found.title} of {loaded.name}, {found.n_endpoints:,} endpoints"))
+    print_rows(found.rows())
+    if not links or not len(found.links):
+        return
+    print_heading(f"A cut of {format_gbps(found.upper_gbps)}: {len(found.links):,} links")
+    shown = min(links, len(found.links))
+    print_lines(f"{found.links[i]}, {format_gbps(found.links[i].capacity_gbps)}" for i in range(shown))
+    rest = len(found.links) - shown
+    print_lines([f"... {rest:,} more; --links {len(found.links)} prints them all"] if rest else [])

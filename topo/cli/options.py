@@ -1,0 +1,50 @@
+"""Arguments and options that several verbs share."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Annotated
+
+import typer
+
+__all__ = ["AssumeGbps", "Endpoints", "FabricName", "Format", "FormatOption", "ReadAs"]
+
+
+class Format(str, Enum):
+    """How an answer is printed."""
+
+    text = "text"
+    json = "json"
+
+
+FabricName = Annotated[
+    str,
+    typer.Argument(metavar="FABRIC", help="A name that 'topo list' shows, a spec file, or a file from a cluster."),
+]
+
+FormatOption = Annotated[
+    Format, typer.Option("--format", help="For people or for programs; JSON keys are the fields of the results.")
+]
+
+AssumeGbps = Annotated[
+    str | None,
+    typer.Option(
+        "--assume-gbps",
+        metavar="RATE",
+        help="Rate of every link whose rate a file leaves open: 400, 400G, 4xNDR; one direction.",
+    ),
+]
+
+ReadAs = Annotated[
+    str | None,
+    typer.Option("--read-as", metavar="NAME", help="Read the file as this format instead of recognising it."),
+]
+
+Endpoints = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--endpoints",
+        metavar="GLOB",
+        help="Only the endpoints whose name or host matches; may be given several times.",
+    ),
+]

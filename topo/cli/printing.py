@@ -1,0 +1,70 @@
+"""Results as lines of a terminal, every name in them made safe, and as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+import textwrap
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from topo.output import plain
+from topo.result import Result, Row, to_json_value
+
+__all__ = ["print_heading", "print_json", "print_lines", "print_result", "print_rows", "print_screen", "print_table"]
+
+_MOST_LABEL = 44
+
+
+def print_json(value: Any) -> None:
+    """A result, or a mapping of results, as indented JSON."""
+    plain_value = to_json_value(value)
+    sys.stdout.write(json.dumps(plain_value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def print_heading(title: str) -> None:
+    """A title, with an empty line above it unless it is the first."""
+    sys.stdout.write(f"\n{plain(title)}\n")
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Indented lines."""
+    for line in lines:
+        sys.stdout.write(f"  {plain(line)}\n")
+
+
+def print_result(result: Result) -> None:
+    """A result's title and rows."""
+    print_heading(result.title)
+    print_rows(result.rows())
+
+
+def print_rows(rows: Sequence[Row]) -> None:
+    """Label, value with unit, and standing of each row; long labels wrap rather than push the values away."""
+    width = min(max((len(plain(row.label)) for row in rows), default=0), _MOST_LABEL)
+    for row in rows:
+        standing = f"  ({row.standing})" if row.standing else ""
+        label = textwrap.wrap(plain(row.label), _MOST_LABEL) or [""]
+        for line in label[:-1]:
+            sys.stdout.write(f"  {line}\n")
+        sys.stdout.write(f"  {label[-1]:<{width}}  {plain(row.text() + standing)}\n".rstrip() + "\n")
+
+
+def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Columns under their heads; a column whose cells are all numbers is aligned at the right."""
+    cells = [[plain(cell) for cell in row] for row in rows]
+    columns = list(zip(head, *cells, strict=True))
+    right = [all(cell[:1].isdigit() or cell == "-" for cell in column[1:]) and bool(cells) for column in columns]
+    widths = [max(map(len, column)) for column in columns]
+    for row in [list(head), *cells]:
+        fields = [
+            cell.rjust(width) if is_right else cell.ljust(width)
+            for cell, width, is_right in zip(row, widths, right, strict=True)
+        ]
+        sys.stdout.write("  ".join(fields).rstrip() + "\n")
+
+
+def print_screen(text: str) -> None:
+    """A text of several lines, each made safe."""
+    for line in text.splitlines():
+        sys.stdout.write(plain(line) + "\n")

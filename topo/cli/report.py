@@ -1,0 +1,56 @@
+"""``topo report``: all answers about a fabric in one file."""
+
+from __future__ import annotations
+
+import sys
+from enum import Enum
+from typing import Annotated
+
+import typer
+
+from topo.cli.options import AssumeGbps, Endpoints, FabricName, ReadAs
+
+__all__ = ["ReportFormat", "report"]
+
+
+class ReportFormat(str, Enum):
+    """How a report is written."""
+
+    html = "html"
+    md = "md"
+    json = "json"
+
+
+def report(
+    fabric: FabricName,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Where to write; '-' is standard output. Default: NAME-report.html."
+        ),
+    ] = None,
+    format: Annotated[ReportFormat, typer.Option("--format", help="How to write it.")] = ReportFormat.html,
+    endpoints: Endpoints = None,
+    assume_gbps: AssumeGbps = None,
+    read_as: ReadAs = None,
+) -> None:
+    """Write all answers about a fabric to one file that needs nothing else, and print the main numbers."""
+    from topo.cli.printing import print_screen
+    from topo.output import file_name, plain, write_whole
+    from topo.report import make_report
+    from topo.source import load
+
+    made = make_report(load(fabric, assume_gbps=assume_gbps, format=read_as), endpoints=endpoints or None)
+    write = {
+        ReportFormat.html: made.to_html,
+        ReportFormat.md: made.to_markdown,
+        ReportFormat.json: made.to_json,
+    }
+    content = write[format]()
+    if output == "-":
+        sys.stdout.write(content if content.endswith("\n") else content + "\n")
+        return
+    path = output or f"{file_name(made.fabric.name)}-report.{format.value}"
+    write_whole(path, content)
+    print_screen(made.summary())
+    print(plain(f"The report is in {path}"))

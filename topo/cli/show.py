@@ -1,0 +1,84 @@
+"""``topo show``: what a fabric is, where it narrows, where its numbers come from, whether they hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from topo.cli.options import AssumeGbps, FabricName, Format, FormatOption, ReadAs
+
+if TYPE_CHECKING:
+    from topo.fabric import Fabric
+    from topo.errors import TopoError
+    from topo.result import Result
+
+__all__ = ["show"]
+
+_MOST_NOTES = 12
+
+
+def show(
+    fabric: FabricName,
+    assume_gbps: AssumeGbps = None,
+    read_as: ReadAs = None,
+    format: FormatOption = Format.text,
+) -> None:
+    """Show what a fabric is made of, where it narrows, and its published numbers against the built ones."""
+    from topo.analysis.inventory import inventory
+    from topo.analysis.oversubscription import oversubscription
+    from topo.analysis.published import published_numbers
+    from topo.cli.printing import print_json
+    from topo.errors import TopoError
+    from topo.source import load
+
+    loaded = load(fabric, assume_gbps=assume_gbps, format=read_as)
+    answers: dict[str, Result | TopoError] = {}
+    for name, ask in (("inventory", inventory), ("oversubscription", oversubscription)):
+        try:
+            answers[name] = ask(loaded)
+        except TopoError as error:
+            answers[name] = error
+    if loaded.origin.expect:
+        answers["published"] = published_numbers(loaded)
+    if format is Format.json:
+        said = {name: {"error": str(a)} if isinstance(a, TopoError) else a for name, a in answers.items()}
+        print_json({"fabric": _identity(loaded), **said})
+        return
+    _print_text(loaded, answers)
+
+
+def _identity(fabric: Fabric) -> dict[str, Any]:
+    origin = fabric.origin
+    return {
+        "name": fabric.name,
+        "title": origin.title,
+        "made_by": origin.made_by,
+        "sources": origin.sources,
+        "assumptions": origin.assumptions,
+        "notes": origin.notes,
+        "digest": fabric.digest,
+    }
+
+
+def _print_text(fabric: Fabric, answers: dict[str, Result | TopoError]) -> None:
+    from topo.cli.printing import print_heading, print_lines, print_result
+    from topo.errors import TopoError
+    from topo.output import plain
+
+    origin = fabric.origin
+    print(plain(f"{fabric.name}: {origin.title}" if origin.title else fabric.name))
+    print_lines([f"made by {origin.made_by}"] if origin.made_by else [])
+    print_lines(f"source: {source}" for source in origin.sources)
+    for name, answer in answers.items():
+        if isinstance(answer, TopoError):
+            print_heading(name.capitalize())
+            print_lines([f"not computed: {answer}"])
+        else:
+            print_result(answer)
+    if origin.assumptions:
+        print_heading("Assumptions")
+        print_lines(origin.assumptions)
+    if origin.notes:
+        print_heading(f"Notes ({len(origin.notes):,})")
+        print_lines(map(str, origin.notes[:_MOST_NOTES]))
+        more = len(origin.notes) - _MOST_NOTES
+        print_lines([f"... {more:,} more; --format json has them all"] if more > 0 else [])

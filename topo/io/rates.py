@@ -1,0 +1,41 @@
+"""State the rate of links whose rate a file leaves open."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from topo.fabric import Fabric, Note
+from topo.units import format_gbps
+
+__all__ = ["with_assumed_rate"]
+
+
+def with_assumed_rate(fabric: Fabric, gbps: float) -> Fabric:
+    """The fabric with every link of unknown rate at ``gbps``, and a note that says how many.
+
+    Ports of such links, where their rate is unknown too, take the same rate.
+    """
+    links, ports = fabric.links, fabric.ports
+    unknown = np.isnan(links.capacity_gbps)
+    n = int(unknown.sum())
+    if not n:
+        return fabric
+    port_gbps = ports.gbps.copy()
+    ends = np.concatenate([links.port_a[unknown], links.port_b[unknown]])
+    port_gbps[ends] = np.where(np.isnan(port_gbps[ends]), gbps, port_gbps[ends])
+    rate = format_gbps(gbps)
+    said = f"the rate of {n:,} of {len(links):,} link(s) is assumed: {rate}, stated by the caller"
+    source = fabric.origin.sources[0] if fabric.origin.sources else ""
+    origin = replace(
+        fabric.origin,
+        assumptions=(*fabric.origin.assumptions, said),
+        notes=(*fabric.origin.notes, Note(said, source)),
+    )
+    return replace(
+        fabric,
+        links=replace(links, capacity_gbps=np.where(unknown, gbps, links.capacity_gbps)),
+        ports=replace(ports, gbps=port_gbps),
+        origin=origin,
+    )

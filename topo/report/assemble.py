@@ -1,0 +1,211 @@
+"""Ask a fabric the usual questions and keep the answers together; nothing fails the report as a whole."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from topo.errors import TopoError
+from topo.fabric import Fabric, Selector
+from topo.network import Network
+from topo.report.answers import (
+    bisection_section,
+    inventory_section,
+    oversubscription_section,
+    paths_section,
+)
+from topo.report.content import Facts, Picture, Section, Text
+from topo.report.figures import headline, main_rows
+from topo.report.markdown import markdown
+from topo.report.page import html_page
+from topo.report.published import published_rows, published_section
+from topo.report.sections import assumptions_section, identity_section, notes_section
+from topo.result import Result, Row, to_json_value
+from topo.view.text import escape_xml, visible
+from topo.view.tiers import Drawing, draw_tiers
+
+if TYPE_CHECKING:
+    from topo.analysis.bisection import Bisection
+    from topo.analysis.inventory import Inventory
+    from topo.analysis.oversubscription import Oversubscription
+
+__all__ = ["Report", "make_report"]
+
+_Answer = TypeVar("_Answer")
+_COLUMNS, _LINES = 80, 24
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """The answers about one fabric, ready to be read: as HTML, Markdown, JSON or a page of text.
+
+    ``inventory``, ``oversubscription`` and ``bisection`` hold the Result, or the error that says why there is
+    none. ``verdicts`` is what the separate checkers said of the two bisection witnesses. All numbers shown
+    are the Results' own.
+    """
+
+    fabric: Fabric
+    drawing: Drawing
+    inventory: Inventory | TopoError
+    oversubscription: Oversubscription | TopoError
+    bisection: Bisection | TopoError
+    verdicts: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        """The fabric's title, else its name."""
+        return self.fabric.origin.title or self.fabric.name
+
+    @cached_property
+    def headline(self) -> str:
+        """The main numbers in one sentence."""
+        return headline(self.fabric, self.bisection)
+
+    def rows(self) -> list[Row]:
+        """The main numbers line by line, each with unit, direction and standing."""
+        return main_rows(self.fabric, self.inventory, self.oversubscription, self.bisection)
+
+    @cached_property
+    def sections(self) -> tuple[Section, ...]:
+        """What the report says, in reading order."""
+        fabric = self.fabric
+        paths = self.inventory if isinstance(self.inventory, TopoError) else self.inventory.paths
+        found = [
+            Section("main-numbers", "Main numbers", [Facts(tuple(self.rows()))]),
+            Section("tiers", "Tiers", [Picture(self.drawing)]),
+            identity_section(fabric),
+            published_section(self._published()),
+            inventory_section(self.inventory),
+            oversubscription_section(self.oversubscription),
+            paths_section(paths),
+            bisection_section(fabric, self.bisection, self.verdicts),
+            notes_section(fabric.origin.notes),
+            assumptions_section(fabric.origin, Network.of(fabric).kinds_text),
+        ]
+        return tuple(section for section in found if section is not None)
+
+    def to_html(self) -> str:
+        """One self-contained HTML page: no script, nothing loaded; fit for paper, dark and small screens."""
+        return html_page(self.title, self.headline, self.sections)
+
+    def to_markdown(self) -> str:
+        """The same as Markdown with tables, the picture in words."""
+        lead = Section("summary", "Summary", [Text(self.headline)])
+        return markdown(self.title, [lead, *self.sections])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every Result in full as plain JSON types; an answer that failed is ``{"error": ...}``."""
+        fabric, origin = self.fabric, self.fabric.origin
+        return {
+            "fabric": {
+                "name": fabric.name,
+                "title": origin.title,
+                "made_by": origin.made_by,
+                "sources": list(origin.sources),
+                "digest": fabric.digest,
+            },
+            "headline": self.headline,
+            "main_numbers": to_json_value(self.rows()),
+            "tiers": {"alt": self.drawing.alt, "notes": list(self.drawing.notes)},
+            "inventory": _plain(self.inventory),
+            "oversubscription": _plain(self.oversubscription),
+            "bisection": _plain(self.bisection),
+            "bisection_checks": list(self.verdicts),
+            "published": to_json_value(self._published()),
+            "notes": to_json_value(origin.notes),
+            "assumptions": list(origin.assumptions),
+        }
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """The content of :meth:`to_dict` as text."""
+        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
+
+    def summary(self) -> str:
+        """The main numbers as plain text that fits a terminal of 80 columns and 24 lines."""
+        rows = self.rows()
+        width = min(26, max(len(row.label) for row in rows))
+        lines = [visible(self.title), ""]
+        for row in rows:
+            standing = f"  ({row.standing})" if row.standing else ""
+            lines.append(visible(f"{row.label:<{width}}  {row.text()}{standing}"))
+        if self.fabric.origin.notes:
+            lines.append(f"{'notes':<{width}}  {len(self.fabric.origin.notes):,}, listed in the report")
+        if len(lines) > _LINES - 2:
+            lines = [*lines[: _LINES - 3], f"... {len(lines) - _LINES + 3:,} more lines in the report"]
+        return "\n".join(line if len(line) <= _COLUMNS else line[: _COLUMNS - 1] + "…" for line in lines)
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        body = "".join(
+            f"<tr><th style='text-align:left'>{escape_xml(row.label)}</th>"
+            f"<td style='text-align:left'>{escape_xml(row.text())}</td>"
+            f"<td style='text-align:left'>{escape_xml(str(row.standing or ''))}</td></tr>"
+            for row in self.rows()
+        )
+        return f"<table><caption>{escape_xml(self.title)}</caption>{body}</table>"
+
+    def _published(self) -> list[dict[str, Any]]:
+        return published_rows(self.fabric, self.inventory, self.bisection)
+
+
+def make_report(fabric: Fabric, *, endpoints: Selector = None) -> Report:
+    """Ask a fabric for its inventory, oversubscription, distances and bisection bandwidth, and draw it.
+
+    ``endpoints`` restricts the bisection to some endpoints (names, globs, rows or a mask). What cannot be
+    computed, for instance a bandwidth over links of unknown rate or across parts that no path joins, is said
+    in its place in the report and does not fail it. Separate checkers go over both bisection witnesses again.
+
+    >>> import topo
+    >>> report = make_report(topo.rail_optimized(127, managers=2))
+    >>> report.headline
+    '1,016 endpoints at 400 Gb/s; 48 switches; bisection 201.6 Tb/s one direction, exact, 100 % of full.'
+
+    :raises ParameterError: ``endpoints`` names no endpoint of the fabric.
+    """
+    from topo.analysis.bisection import bisection_bandwidth
+    from topo.analysis.inventory import inventory
+    from topo.analysis.oversubscription import oversubscription
+
+    if endpoints is not None:
+        endpoints = fabric.endpoint_rows(endpoints)
+    bisection = _asked(lambda: bisection_bandwidth(fabric, endpoints))
+    return Report(
+        fabric,
+        draw_tiers(fabric),
+        _asked(lambda: inventory(fabric)),
+        _asked(lambda: oversubscription(fabric)),
+        bisection,
+        () if isinstance(bisection, TopoError) else _verdicts(fabric, bisection),
+    )
+
+
+def _asked(question: Callable[[], _Answer]) -> _Answer | TopoError:
+    try:
+        return question()
+    except TopoError as error:
+        return error
+
+
+def _verdicts(fabric: Fabric, answer: Bisection) -> tuple[str, ...]:
+    """What the separate checkers say of the two witnesses."""
+    from topo.analysis.bisection.certificate import CertificateError, check_cut, check_lower
+
+    said = []
+    for name, check in (("upper", check_cut), ("lower", check_lower)):
+        try:
+            check(fabric, answer)
+            said.append(f"The {name} witness was verified by a separate checker.")
+        except CertificateError as error:
+            said.append(f"The {name} witness was NOT verified: {error}. Do not rely on this bound; please report it.")
+    return tuple(said)
+
+
+def _plain(answer: Result | TopoError) -> dict[str, Any]:
+    if isinstance(answer, TopoError):
+        return {"error": str(answer), "kind": type(answer).__name__}
+    return answer.to_dict()

@@ -1,0 +1,68 @@
+"""What a report says before it is HTML, Markdown or text: sections of facts, tables and a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from topo.result import Row
+from topo.view.tiers import Drawing
+
+__all__ = ["Facts", "Grid", "Picture", "Section", "Text", "is_numeric"]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A paragraph; ``tone`` is '' or 'warning' for what could not be computed or does not hold."""
+
+    text: str
+    tone: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Lines of label, value with unit, and standing."""
+
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table of text cells; ``bars`` are shares from 0 to 1, one a row; ``note`` stands below."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    caption: str = ""
+    note: str = ""
+    bars: tuple[float, ...] = ()
+
+    @property
+    def numeric(self) -> tuple[bool, ...]:
+        """Which columns hold numbers only, to be aligned at the right."""
+        return tuple(bool(self.rows) and all(is_numeric(row[i]) for row in self.rows) for i in range(len(self.head)))
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A drawing with its caption."""
+
+    drawing: Drawing
+    caption: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading with what stands under it; ``key`` names it in JSON and in links inside the page."""
+
+    key: str
+    title: str
+    items: Sequence[Text | Facts | Grid | Picture]
+
+
+def is_numeric(cell: str) -> bool:
+    """Whether a cell reads as a number, with or without a unit.
+
+    >>> is_numeric("1,024"), is_numeric("201.6 Tb/s"), is_numeric("2:1"), is_numeric("leaf"), is_numeric("-")
+    (True, True, True, False, True)
+    """
+    return cell in {"", "-"} or cell[:1].isdigit() or (cell[:1] == "-" and cell[1:2].isdigit())

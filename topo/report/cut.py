@@ -1,0 +1,127 @@
+"""Where a cut runs: by tier pair, by bundle of groups, and how the endpoints fall to its sides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topo.fabric import Fabric, LinkSet
+from topo.report.content import Grid, Text
+from topo.table import Array, Labels
+from topo.units import format_gbps
+from topo.view.scene import tier_word
+from topo.view.text import natural_key, plural
+
+__all__ = ["cut_grids", "sides"]
+
+_MOST_ROWS = 12
+_MOSTLY = 0.9  # a column is used where more than this share of the endpoints bear a label
+
+
+def cut_grids(fabric: Fabric, cut: LinkSet) -> Iterator[Grid | Text]:
+    """The links of a cut: totals by tier pair, by the groups they join, and the first ones by name."""
+    if not len(cut):
+        yield Text("The cut holds no link: its halves are not joined.")
+        return
+    low, high = _ordered(fabric, cut)
+    pair_rows = []
+    tier = fabric.nodes.tier
+    for (upper, lower), rows in _grouped(np.stack([tier[high], tier[low]], 1).astype(np.int64)):
+        rate = float(cut.capacity_gbps[rows].sum())
+        pair_rows.append((_pair_words(int(upper), int(lower)), f"{len(rows):,}", format_gbps(rate)))
+    yield Grid(("between", "links", "one direction"), tuple(pair_rows), "The cut by tier")
+    yield _by_group(fabric, cut, low, high)
+    shown = [cut[i] for i in range(min(len(cut), 6))]
+    lines = tuple((link.a, link.a_port, link.b, link.b_port, format_gbps(link.capacity_gbps)) for link in shown)
+    note = f"{len(cut) - len(shown):,} more links; the JSON form lists them all." if len(cut) > len(shown) else ""
+    yield Grid(("node", "port", "node", "port", "one direction"), lines, "First links of the cut", note)
+
+
+def sides(fabric: Fabric, side: NDArray[np.bool_], endpoints: Array) -> Iterator[Grid | Text]:
+    """How many endpoints of each pod (else rack, else leaf) stand on either side."""
+    labels, word = _endpoint_groups(fabric, endpoints)
+    here = side[endpoints].astype(bool)
+    n = len(labels.labels)
+    codes = np.where(labels.codes < 0, n, labels.codes)
+    one, other = np.bincount(codes[here], minlength=n + 1), np.bincount(codes[~here], minlength=n + 1)
+    used = np.flatnonzero(one + other)
+    named = used[used < n]
+    whole_one, whole_other = int((other[named] == 0).sum()), int((one[named] == 0).sum())
+    split = len(named) - whole_one - whole_other
+    yield Text(
+        f"Sides: {int(one.sum()):,} and {int(other.sum()):,} endpoints. {plural(whole_one, word)} on one "
+        f"side, {whole_other:,} on the other, {split:,} split between them."
+    )
+    if not 1 < len(used) <= 2 * _MOST_ROWS:
+        return
+    names = [str(labels.labels[code]) if code < n else "no label" for code in used]
+    order = sorted(range(len(used)), key=lambda i: natural_key(names[i]))
+    rows = tuple((names[i], f"{one[used[i]]:,}", f"{other[used[i]]:,}") for i in order)
+    yield Grid((word, "endpoints on one side", "on the other"), rows, "The halves")
+
+
+def _endpoint_groups(fabric: Fabric, endpoints: Array) -> tuple[Labels, str]:
+    """A label for each endpoint: its pod, its rack, or the first switch it is joined to."""
+    nodes = fabric.nodes
+    for column, word in (("pod", "pod"), ("rack", "rack")):
+        labels: Labels = getattr(nodes, column)
+        known = labels.codes[endpoints]
+        if (known >= 0).mean() > _MOSTLY:
+            stem = str(labels.labels[known.max()]).rstrip("0123456789").rstrip("-_ ")
+            return labels.take(endpoints), "unit" if stem.lower() in {"su", "unit"} else word
+    first = np.full(len(nodes), -1, np.int64)
+    for here, there in ((fabric.link_a, fabric.link_b), (fabric.link_b, fabric.link_a)):
+        at_switch = nodes.kind.is_any("switch")[there]
+        first[here[at_switch][::-1]] = there[at_switch][::-1]
+    switches, codes = np.unique(first[endpoints], return_inverse=True)
+    labels_of = Labels(codes.astype(np.int32), np.where(switches >= 0, nodes.name[switches], "no switch"))
+    return labels_of, "leaf"
+
+
+def _ordered(fabric: Fabric, cut: LinkSet) -> tuple[Array, Array]:
+    """Lower and upper node of each link of the cut."""
+    a, b = fabric.link_a[cut.rows], fabric.link_b[cut.rows]
+    tier = fabric.nodes.tier
+    swap = (tier[a] > tier[b]) | ((tier[a] == tier[b]) & (a > b))
+    return np.where(swap, b, a), np.where(swap, a, b)
+
+
+def _grouped(keys: Array) -> Iterator[tuple[Array, Array]]:
+    """Distinct rows of ``keys``, largest first, each with the positions that hold it."""
+    distinct, inverse = np.unique(keys, axis=0, return_inverse=True)
+    inverse = inverse.ravel()
+    for i in range(len(distinct) - 1, -1, -1):
+        yield distinct[i], np.flatnonzero(inverse == i)
+
+
+def _pair_words(upper: int, lower: int) -> str:
+    return f"{tier_word(upper) if upper else 'host'} - {tier_word(lower) if lower else 'host'}"
+
+
+def _by_group(fabric: Fabric, cut: LinkSet, low: Array, high: Array) -> Grid:
+    """Bundles of the cut between pods (or single nodes where they have no pod), largest first."""
+    from_names, from_code = np.unique(_group_names(fabric, low), return_inverse=True)
+    to_names, to_code = np.unique(_group_names(fabric, high), return_inverse=True)
+    pairs, inverse, counts = np.unique(from_code * len(to_names) + to_code, return_inverse=True, return_counts=True)
+    rate = np.bincount(inverse, weights=cut.capacity_gbps, minlength=len(pairs))
+    ends = [(str(from_names[p // len(to_names)]), str(to_names[p % len(to_names)])) for p in pairs.tolist()]
+    order = sorted(range(len(ends)), key=lambda i: (-rate[i], natural_key(ends[i][0]), natural_key(ends[i][1])))
+    rows = [(*ends[i], f"{counts[i]:,}", format_gbps(float(rate[i]))) for i in order]
+    note = ""
+    if len(rows) > _MOST_ROWS:
+        rest = order[_MOST_ROWS:]
+        note = f"{len(rest):,} smaller bundles hold {int(counts[rest].sum()):,} more links."
+        rows = rows[:_MOST_ROWS]
+    return Grid(("from", "to", "links", "one direction"), tuple(rows), "The cut by bundle", note)
+
+
+def _group_names(fabric: Fabric, nodes: Array) -> NDArray[np.str_]:
+    """Word and pod of each node, else its name."""
+    table = fabric.nodes
+    pod = table.pod.values(nodes)
+    words = np.array([tier_word(int(t)) if t > 0 else "host" for t in table.tier[nodes]] or [""])
+    grouped = np.char.add(np.char.add(pod, " "), np.where(words == "leaf", "leaves", np.char.add(words, "s")))
+    names: NDArray[np.str_] = np.where(pod != "", grouped, table.name[nodes])
+    return names

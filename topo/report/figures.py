@@ -1,0 +1,116 @@
+"""The main numbers of a report: a dozen lines, and the same in one sentence."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from topo.errors import TopoError
+from topo.fabric import Fabric
+from topo.network import Network
+from topo.result import Row, Standing
+from topo.units import format_gbps, format_number
+from topo.view.text import plural
+
+if TYPE_CHECKING:
+    from topo.analysis.bisection import Bisection
+    from topo.analysis.inventory import Inventory
+    from topo.analysis.oversubscription import Oversubscription
+
+__all__ = ["endpoint_gbps", "headline", "main_rows", "share_of_full"]
+
+
+def endpoint_gbps(fabric: Fabric) -> tuple[float, float]:
+    """Least and largest rate of an endpoint's own links together, Gb/s one direction; nan where unknown.
+
+    >>> import topo
+    >>> endpoint_gbps(topo.fat_tree(4))
+    (400.0, 400.0)
+    """
+    network = Network.of(fabric)
+    rates = fabric.links.capacity_gbps[network.links]
+    total = np.bincount(network.a, weights=rates, minlength=len(fabric.nodes))
+    total += np.bincount(network.b, weights=rates, minlength=len(fabric.nodes))
+    mine = total[fabric.endpoints]
+    if not mine.size or np.isnan(mine).any():
+        return math.nan, math.nan
+    return float(mine.min()), float(mine.max())
+
+
+def share_of_full(answer: Bisection) -> str:
+    """The bracket over full bisection, in per cent."""
+    high = format_number(100 * answer.ratio, 4)
+    return f"{high} %" if answer.exact else f"{format_number(100 * answer.ratio_lower, 4)} to {high} %"
+
+
+def _rate_text(fabric: Fabric) -> str:
+    """What one endpoint can send, for the end of a phrase."""
+    low, high = endpoint_gbps(fabric)
+    if math.isnan(low):
+        return " of unknown rate" if len(fabric.endpoints) else ""
+    return f" at {format_gbps(low)}" if low == high else f" at {format_gbps(low)} to {format_gbps(high)}"
+
+
+def headline(fabric: Fabric, bisection: Bisection | TopoError) -> str:
+    """Endpoints, switches and bisection in one sentence."""
+    said = [
+        plural(len(fabric.endpoints), "endpoint") + _rate_text(fabric),
+        plural(len(fabric.switches), "switch"),
+    ]
+    if isinstance(bisection, TopoError):
+        said.append("bisection bandwidth not computed")
+    elif bisection.exact:
+        rate = format_gbps(bisection.upper_gbps)
+        said.append(f"bisection {rate} one direction, exact, {share_of_full(bisection)} of full")
+    else:
+        low, high = format_gbps(bisection.lower_gbps), format_gbps(bisection.upper_gbps)
+        said.append(f"bisection between {low} and {high} one direction, {share_of_full(bisection)} of full")
+    return "; ".join(said) + "."
+
+
+def main_rows(
+    fabric: Fabric,
+    inventory: Inventory | TopoError,
+    oversubscription: Oversubscription | TopoError,
+    bisection: Bisection | TopoError,
+) -> list[Row]:
+    """The main numbers line by line, each with unit, direction and standing."""
+    rows = [Row("endpoints", f"{len(fabric.endpoints):,}{_rate_text(fabric)}")]
+    if not isinstance(inventory, TopoError):
+        tiers = ", ".join(f"{group.n_switches:,} {group.tier_name}" for group in inventory.switch_groups)
+        rows += [
+            Row("hosts", inventory.n_hosts),
+            Row("switches", f"{inventory.n_switches:,} ({tiers})" if tiers else "0"),
+            Row("links", f"{inventory.n_host_links:,} to hosts, {inventory.n_fabric_links:,} between switches"),
+        ]
+        if inventory.injection_gbps is not None:
+            how = Standing("exact", "sum of the endpoints' links")
+            rows.append(Row("injection, one direction", inventory.injection_gbps, "Gb/s", how))
+    if not isinstance(oversubscription, TopoError):
+        from topo.analysis.oversubscription import format_ratio
+
+        ratios = [tier for tier in oversubscription.tiers if tier.ratio is not None]
+        how = Standing("exact", "all down over all up capacity")
+        rows += [
+            Row(f"oversubscription, {t.tier_name}", format_ratio(t.down_gbps, t.up_gbps), standing=how) for t in ratios
+        ]
+    if not isinstance(inventory, TopoError) and inventory.paths.diameter_hops is not None:
+        rows.append(Row("diameter", inventory.paths.diameter_hops, "hops", inventory.paths.standing))
+    return rows + _bisection_rows(bisection)
+
+
+def _bisection_rows(answer: Bisection | TopoError) -> list[Row]:
+    if isinstance(answer, TopoError):
+        return [Row("bisection, one direction", "not computed", standing=Standing("none", str(answer)))]
+    if answer.exact:
+        rows = [Row("bisection, one direction", answer.upper_gbps, "Gb/s", Standing("exact", "the bounds meet"))]
+    else:
+        rows = [
+            Row("bisection, at least", answer.lower_gbps, "Gb/s", Standing("lower bound", answer.lower_how)),
+            Row("bisection, at most", answer.upper_gbps, "Gb/s", Standing("upper bound", answer.upper_how)),
+        ]
+    kind = "exact" if answer.exact else "bracket"
+    full = Standing(kind, f"full is {format_gbps(answer.full_gbps)}, the smaller half's injection")
+    return [*rows, Row("share of full bisection", share_of_full(answer), standing=full)]

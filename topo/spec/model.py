@@ -1,0 +1,101 @@
+"""The keys of a spec file, and the numbers a spec may expect of its fabric."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints
+
+__all__ = ["EXPECTED", "LABELS", "Expected", "ExpectedNumber", "Source", "Spec"]
+
+LABELS = {
+    "P": "primary text read",
+    "S": "secondary source that quotes the primary",
+    "D": "derived by arithmetic from published numbers",
+    "P+D": "published, and reproduced exactly by arithmetic",
+    "M": "from memory, not confirmed",
+}
+"""How sure a source or a published number is, by the label a spec gives it."""
+
+EXPECTED: dict[str, str] = {
+    "n_hosts": "hosts",
+    "n_endpoints": "endpoints",
+    "n_switches": "switches",
+    "n_tiers": "switch tiers",
+    "n_leaves": "leaf switches",
+    "n_spines": "spine switches",
+    "n_cores": "core switches",
+    "n_links": "links of the endpoints' own network",
+    "n_host_links": "links from endpoints to leaves",
+    "n_host_and_manager_links": "links from endpoints and fabric managers to leaves",
+    "n_leaf_spine_links": "links from leaves to spines",
+    "n_spine_core_links": "links from spines to cores",
+    "parallel_leaf_spine": "parallel links of each leaf and spine that are joined",
+    "parallel_spine_core": "parallel links of each spine and core that are joined",
+    "leaf_oversubscription": "down over up capacity of the leaves",
+    "bisection_gbps": "bisection bandwidth, one direction, hosts kept whole, in Gb/s",
+}
+"""What a spec may expect of its fabric, by key; every number is computed again from the built fabric."""
+
+Label = Literal["P", "S", "D", "P+D", "M"]
+Text = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9.-]{0,63}$")]
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """A published number: ``value`` is what holds; ``printed`` is what the source prints where that is an error."""
+
+    key: str
+    value: float
+    label: str
+    note: str = ""
+    printed: float | None = None
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Source(_Strict):
+    """Where numbers come from, and how sure that is."""
+
+    text: Text
+    label: Label
+
+
+class ExpectedNumber(_Strict):
+    """A number with what is to be said of it; a bare number stands for its ``value``."""
+
+    value: float
+    label: Label | None = None
+    note: str = ""
+    printed: float | None = None
+
+
+def _as_number(given: Any) -> Any:
+    return given if isinstance(given, dict) else {"value": given}
+
+
+class Spec(_Strict):
+    """The keys of a spec file. Published numbers without a label of their own take that of the first source."""
+
+    name: Name
+    title: Text
+    operator: Text
+    sources: tuple[Source, ...]
+    builder: str
+    parameters: dict[str, Any]
+    host_part: str | None = None
+    switch_part: str | None = None
+    assumptions: tuple[Text, ...] = ()
+    expect: dict[str, Annotated[ExpectedNumber, BeforeValidator(_as_number)]] = {}
+
+    def expected(self) -> tuple[Expected, ...]:
+        """The published numbers, labels filled in."""
+        first = self.sources[0].label if self.sources else "M"
+        return tuple(
+            Expected(key, number.value, number.label or first, number.note, number.printed)
+            for key, number in self.expect.items()
+        )

@@ -1,0 +1,87 @@
+"""Names from outside made safe to show: every invisible or direction-changing character becomes visible."""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+
+__all__ = ["escape_xml", "natural_key", "plural", "sentence", "shorten", "visible"]
+
+_WORDS = {"leaf": "leaves", "switch": "switches", "chassis": "chassis", "access": "access", "box": "boxes"}
+_SHOWN = {"\n": "\u23ce", "\r": "\u240d", "\t": " "}
+
+
+def visible(text: str) -> str:
+    """The text with control, format and unassigned characters written out, so that nothing hides or reorders.
+
+    Line breaks become a return sign; right-to-left overrides and the like become their code point.
+
+    >>> visible("leaf" + chr(10) + "1"), visible("a" + chr(0x202E) + "b")
+    ('leaf⏎1', 'a<U+202E>b')
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_SHOWN.get(letter) or _written_out(letter) for letter in text)
+
+
+def _written_out(letter: str) -> str:
+    if unicodedata.category(letter) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}:
+        return f"<U+{ord(letter):04X}>"
+    return letter
+
+
+def escape_xml(text: str) -> str:
+    """Text as XML or HTML content or as a quoted attribute value.
+
+    >>> escape_xml('<a href="x">')
+    '&lt;a href=&quot;x&quot;&gt;'
+    """
+    return html.escape(visible(text), quote=True)
+
+
+def shorten(text: str, letters: int) -> str:
+    """At most ``letters`` letters, the middle left out: names differ at their ends.
+
+    >>> shorten("su-01-leaf-03", 9)
+    'su-0…f-03'
+    """
+    if len(text) <= letters:
+        return text
+    if letters < 3:
+        return text[:letters]
+    tail = (letters - 1) // 2
+    return f"{text[: letters - 1 - tail]}…{text[-tail:]}"
+
+
+def natural_key(text: str) -> tuple[tuple[int, int, str], ...]:
+    """Sort key that puts leaf-2 before leaf-10.
+
+    >>> sorted(["leaf-10", "leaf-2"], key=natural_key)
+    ['leaf-2', 'leaf-10']
+    """
+    pieces = re.split(r"([0-9]+)", text)
+    return tuple((1, int(piece), "") if piece[:1].isdigit() else (0, 0, piece) for piece in pieces)
+
+
+def plural(number: int, word: str) -> str:
+    """A count with its word.
+
+    >>> plural(1, "leaf"), plural(1016, "leaf"), plural(2, "NIC")
+    ('1 leaf', '1,016 leaves', '2 NICs')
+    """
+    if number == 1:
+        return f"1 {word}"
+    head, _, last = word.rpartition(" ")
+    many = _WORDS.get(last, last if last.endswith("s") else last + "s")
+    return f"{number:,} {head + ' ' if head else ''}{many}"
+
+
+def sentence(text: str) -> str:
+    """A statement as a sentence: it begins with a capital and ends with a full stop.
+
+    >>> sentence("tiers are distances from the endpoints")
+    'Tiers are distances from the endpoints.'
+    """
+    said = visible(text.strip())
+    return said[:1].upper() + said[1:] + ("" if said.endswith((".", "!", "?")) else ".")
