@@ -1,0 +1,1 @@
+"""Parameters to Fabric: one family a file, all written over ``assembly.py``."""
