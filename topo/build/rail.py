@@ -8,6 +8,7 @@ import numpy as np
 
 from topo.build.assembly import Assembly, numbered
 from topo.build.clos import Layer, add_layer, even_width, positive
+from topo.build.hosts import HostPorts, add_adapters
 from topo.errors import ParameterError
 from topo.fabric import FORWARDS_NOTHING, Fabric, Origin
 from topo.table import Array, Labels
@@ -61,17 +62,11 @@ def rail_optimized(
     link = parse_gbps(link_gbps)
     made_by = f"rail_optimized({hosts}, rails={rails}, hosts_per_unit={hosts_per_unit}, radix={radix}, tiers={tiers})"
     assembly = Assembly(name or f"rail-optimized, {hosts} hosts x {rails} rails")
-    leaf = _hosts_and_leaves(
-        assembly,
-        hosts,
-        rails,
-        hosts_per_unit,
-        radix=radix,
-        host_gbps=link if host_gbps is None else parse_gbps(host_gbps),
-        link_gbps=link,
-        host_part=host_part,
-        switch_part=switch_part,
-    )
+    host_rate = link if host_gbps is None else parse_gbps(host_gbps)
+    ports = add_adapters(
+        assembly, hosts, rails=rails, gbps=host_rate, hosts_per_unit=hosts_per_unit, part=host_part
+    )  # fmt: skip
+    leaf = _rail_leaves(assembly, ports, hosts_per_unit, radix=radix, link_gbps=link, part=switch_part)
     if managers:
         _add_managers(assembly, managers, links_per_manager, leaf[-1], link)
     below = leaf.reshape(-1, 1)
@@ -91,48 +86,25 @@ def rail_optimized(
     return assembly.finish(Origin(made_by=made_by))
 
 
-def _hosts_and_leaves(
-    assembly: Assembly,
-    hosts: int,
-    rails: int,
-    hosts_per_unit: int,
-    *,
-    radix: int,
-    host_gbps: float,
-    link_gbps: float,
-    host_part: str | None,
-    switch_part: str | None,
+def _rail_leaves(
+    assembly: Assembly, ports: HostPorts, hosts_per_unit: int, *, radix: int, link_gbps: float, part: str | None
 ) -> Array:
-    """NIC nodes and leaves with their access links; returns leaf rows (units, rails)."""
+    """One leaf a rail in each scalable unit, with the access links; returns leaf rows (units, rails)."""
+    hosts, rails = ports.n_hosts, ports.n_rails
     units = math.ceil(hosts / hosts_per_unit)
-    host = np.repeat(np.arange(hosts), rails)
-    rail = np.tile(np.arange(rails), hosts)
-    unit = host // hosts_per_unit
-    rail_names = numbered("rail-{}", np.arange(1, rails + 1))
-    unit_names = numbered("su-{}", np.arange(1, units + 1))
-    nics = assembly.add_nodes(
-        numbered("host-{}-nic-{}", host + 1, rail + 1),
-        kind="nic",
-        is_endpoint=True,
-        forwards=FORWARDS_NOTHING,
-        host=Labels(host, numbered("host-{}", np.arange(1, hosts + 1))),
-        rail=Labels(rail, rail_names),
-        pod=Labels(unit, unit_names),
-        part=host_part,
-        local_index=rail,
-    )
-    leaf_unit, leaf_rail = np.repeat(np.arange(units), rails), np.tile(np.arange(rails), units)
+    unit, rail = np.repeat(np.arange(units), rails), np.tile(np.arange(rails), units)
     leaf = assembly.add_nodes(
-        numbered("su-{}-leaf-{}", leaf_unit + 1, leaf_rail + 1),
+        numbered("su-{}-leaf-{}", unit + 1, rail + 1),
         kind="switch",
         tier=1,
         radix=radix,
         port_gbps=link_gbps,
-        rail=Labels(leaf_rail, rail_names),
-        pod=Labels(leaf_unit, unit_names),
-        part=switch_part,
+        rail=Labels(rail, numbered("rail-{}", np.arange(1, rails + 1))),
+        pod=Labels(unit, numbered("su-{}", np.arange(1, units + 1))),
+        part=part,
     ).reshape(units, rails)
-    assembly.connect(nics, leaf[unit, rail], host_gbps, kind="access")
+    own_unit = np.arange(hosts) // hosts_per_unit
+    assembly.connect(ports.node[:, :, 0], leaf[own_unit], ports.gbps, kind="access")
     return leaf
 
 
