@@ -61,9 +61,7 @@ def test_table_of_equal_flows(row: tuple[float, ...]) -> None:
         (16, 64, 0.129012, 0.8909, 1.9909, 0.5450),
     ],
 )
-def test_table_of_used_links(
-    n: int, m: int, alone: float, used: float, largest: float, slowest: float
-) -> None:
+def test_table_of_used_links(n: int, m: int, alone: float, used: float, largest: float, slowest: float) -> None:
     stage = ecmp_stage(n, m)
     assert stage.p_no_collision == pytest.approx(alone, rel=5e-4)
     assert stage.occupied_links_mean / min(n, m) == printed(used, 4)

@@ -134,9 +134,7 @@ def test_unknown_rates_leave_totals_unknown() -> None:
 def test_two_planes_are_two_parts_that_share_their_hosts() -> None:
     assembly = Assembly("planes")
     leaf = assembly.add_nodes(["a", "b"], kind="switch", tier=1)
-    host = assembly.add_nodes(
-        [f"h{i}" for i in range(5)], kind="host", is_endpoint=True, forwards=FORWARDS_NOTHING
-    )
+    host = assembly.add_nodes([f"h{i}" for i in range(5)], kind="host", is_endpoint=True, forwards=FORWARDS_NOTHING)
     assembly.connect(host[:4], np.repeat(leaf[0], 4), 100, kind="access")
     assembly.connect(host[1:4], np.repeat(leaf[1], 3), 100, kind="access")
     found = inventory(assembly.finish())
@@ -151,9 +149,7 @@ def test_state_removes_what_is_down() -> None:
     fabric = topo.fat_tree(4)
     found = inventory(fabric, state=State.without(fabric, nodes=["core-1", "host-01"]))
     assert (found.n_endpoints, found.n_switches, found.n_links) == (15, 19, 48 - 4 - 1)
-    assert (
-        found.n_used_ports == 80 - 4
-    )  # those of the core that is down are not listed; cables stay in the others
+    assert found.n_used_ports == 80 - 4, "the core that is down is not listed; cables stay in the others"
 
 
 def test_a_dual_homed_fabric() -> None:
@@ -162,9 +158,7 @@ def test_a_dual_homed_fabric() -> None:
     leaf = assembly.add_nodes([f"leaf-{i}" for i in range(6)], kind="switch", tier=1)
     spine = assembly.add_nodes(["s1", "s2"], kind="switch", tier=2)
     assembly.stripe(leaf, spine, 1, 400)
-    host = assembly.add_nodes(
-        [f"h{i}" for i in range(12)], kind="host", is_endpoint=True, forwards=FORWARDS_NOTHING
-    )
+    host = assembly.add_nodes([f"h{i}" for i in range(12)], kind="host", is_endpoint=True, forwards=FORWARDS_NOTHING)
     pair = np.arange(12) // 4
     assembly.connect(host, leaf[2 * pair], 200, kind="access")
     assembly.connect(host, leaf[2 * pair + 1], 200, kind="access")
@@ -211,3 +205,10 @@ def test_ufm_director(shared_data: Path) -> None:
     assert found.n_links == 8723
     assert (found.n_endpoints, found.n_switches) == (2328, 400)
     assert found.n_fabric_links == 3195 + 3200
+
+
+def test_ports_of_aggregation_nodes_are_no_faceplate_ports(shared_data: Path) -> None:
+    """Every one of Selene's 666 switches has 40 ports for cables beside the one its aggregation node sits on."""
+    found = inventory(topo.read(shared_data / "ibnetdiscover" / "selene.compute.txt"))
+    assert sum(group.n_ports for group in found.switch_groups) == 666 * 40
+    assert found.n_used_ports == 3675 + 2 * 8511

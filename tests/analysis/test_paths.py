@@ -169,12 +169,8 @@ def test_no_host_relays() -> None:
     """Two leaves share a dual-homed host and nothing else: their other hosts are apart."""
     assembly = Assembly("two planes")
     leaf = assembly.add_nodes(["a", "b"], kind="switch", tier=1)
-    host = assembly.add_nodes(
-        ["only-a", "both", "only-b"], kind="host", is_endpoint=True, forwards=FORWARDS_NOTHING
-    )
-    assembly.connect(
-        [host[0], host[1], host[1], host[2]], [leaf[0], leaf[0], leaf[1], leaf[1]], 100, kind="access"
-    )
+    host = assembly.add_nodes(["only-a", "both", "only-b"], kind="host", is_endpoint=True, forwards=FORWARDS_NOTHING)
+    assembly.connect([host[0], host[1], host[1], host[2]], [leaf[0], leaf[0], leaf[1], leaf[1]], 100, kind="access")
     found = paths(assembly.finish())
     assert found.pairs_by_hops == {2: 2}
     assert found.n_disconnected_pairs == 1

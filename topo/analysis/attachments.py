@@ -82,9 +82,7 @@ def attachments(network: Network) -> Attachments:
     return Attachments(network, ends, relays, entries[0], relay_index[entries[1]], entries[2], inside)
 
 
-def _through_hosts(
-    network: Network, ends: Array, full: Array, source: Array, target: Array
-) -> tuple[Array, Array]:
+def _through_hosts(network: Network, ends: Array, full: Array, source: Array, target: Array) -> tuple[Array, Array]:
     """Entries and inside pairs where hosts hold parts that relay their own host's traffic."""
     nodes = network.fabric.nodes
     n = len(nodes)

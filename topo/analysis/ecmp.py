@@ -76,9 +76,7 @@ class EcmpStage(Result):
         ]
 
 
-def ecmp_stage(
-    flows: int, links: int, *, flow_gbps: float | str = 1.0, link_gbps: float | str = 1.0
-) -> EcmpStage:
+def ecmp_stage(flows: int, links: int, *, flow_gbps: float | str = 1.0, link_gbps: float | str = 1.0) -> EcmpStage:
     """Collisions of ``flows`` equal flows hashed onto ``links`` equal links.
 
     With n flows, m links, c = link_gbps / flow_gbps, and X ~ 1 + Binomial(n - 1, 1/m) the flows a flow finds

@@ -119,9 +119,7 @@ class Inventory(Result):
         rows += self._link_rows()
         unknown = f"unknown: {self.n_unknown_rates:,} links of unknown rate"
         injection = unknown if self.injection_gbps is None else self.injection_gbps
-        rows.append(
-            Row("injection, all endpoints at once", injection, "" if self.injection_gbps is None else "Gb/s")
-        )
+        rows.append(Row("injection, all endpoints at once", injection, "" if self.injection_gbps is None else "Gb/s"))
         rows.append(Row("connected parts", _parts_text(self.component_sizes)))
         rows += [Row("note", note) for note in self.notes]
         return rows + self.paths.rows()
@@ -238,7 +236,7 @@ def _switch_groups(fabric: Fabric, switches: Array) -> tuple[SwitchGroup, ...]:
     keys, group_of_switch = np.unique(key, return_inverse=True)
     group_of_node = np.full(len(nodes), -1, np.int64)
     group_of_node[switches] = group_of_switch
-    group = group_of_node[ports.node]
+    group = np.where(_built_in_ports(fabric), -1, group_of_node[ports.node])
     used = np.zeros(len(ports), bool)
     used[fabric.links.port_a] = True
     used[fabric.links.port_b] = True
@@ -252,11 +250,18 @@ def _switch_groups(fabric: Fabric, switches: Array) -> tuple[SwitchGroup, ...]:
         free = int(n_ports[i] - n_used[i])
         rate = _most_common(ports.gbps[group == i])
         out.append(
-            SwitchGroup(
-                tier, tier_name(tier), label, int(n_switches[i]), int(n_ports[i]), int(n_used[i]), free, rate
-            )
+            SwitchGroup(tier, tier_name(tier), label, int(n_switches[i]), int(n_ports[i]), int(n_used[i]), free, rate)
         )
     return tuple(out)
+
+
+def _built_in_ports(fabric: Fabric) -> Array:
+    """Switch ports that lead to the switch's own aggregation node: no cable fits them."""
+    aggregation = fabric.nodes.kind.is_any("aggregation")
+    built_in = np.zeros(len(fabric.ports), bool)
+    built_in[fabric.links.port_a[aggregation[fabric.link_b]]] = True
+    built_in[fabric.links.port_b[aggregation[fabric.link_a]]] = True
+    return built_in
 
 
 def _most_common(rates: Array) -> float | None:

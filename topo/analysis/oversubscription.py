@@ -118,9 +118,7 @@ def _tier_rows(tier: TierOversubscription) -> list[Row]:
             rows.append(Row(f"narrowest {name} switches", f"{tier.n_narrowest:,}: {names}"))
     if tier.n_top:
         all_of_them = tier.n_top == tier.n_switches
-        rows.append(
-            Row(f"{name} switches" if all_of_them else f"{name} switches at the top", f"{tier.n_top:,}, top")
-        )
+        rows.append(Row(f"{name} switches" if all_of_them else f"{name} switches at the top", f"{tier.n_top:,}, top"))
     if tier.n_cut_off:
         rows.append(Row(f"{name} switches without any uplink", f"{tier.n_cut_off:,}: {names}"))
     if tier.n_idle:
@@ -196,9 +194,7 @@ def _highest(network: Network, switch: Array, height: Array) -> Array:
     n = len(switch)
     both = switch[network.a] & switch[network.b]
     a, b = network.a[both], network.b[both]
-    _, part = connected_components(
-        csr_array((np.ones(len(a), np.int8), (a, b)), shape=(n, n)), directed=False
-    )
+    _, part = connected_components(csr_array((np.ones(len(a), np.int8), (a, b)), shape=(n, n)), directed=False)
     highest = np.full(n, -2, np.int64)
     np.maximum.at(highest, part[switch], height[switch])
     result: Array = highest[part]

@@ -75,9 +75,7 @@ class Paths(Result):
         return rows
 
 
-def paths(
-    fabric: Fabric, *, kinds: Sequence[str] | None = None, state: State | None = None, seed: int = 0
-) -> Paths:
+def paths(fabric: Fabric, *, kinds: Sequence[str] | None = None, state: State | None = None, seed: int = 0) -> Paths:
     """Distances between all endpoints and numbers of shortest paths between all leaves.
 
     A hop is one link on a path from endpoint to endpoint: 2 under one leaf of a leaf-spine fabric, 4
@@ -286,9 +284,7 @@ def _sharing(groups: _Groups) -> tuple[Array, Array, Array]:
     layers: dict[int, Any] = {}
     for value in np.unique(offset).tolist():
         mine = offset == value
-        layers[value] = csr_array(
-            (np.ones(int(mine.sum()), np.int32), (owner[mine], relay[mine])), shape=shape
-        )
+        layers[value] = csr_array((np.ones(int(mine.sum()), np.int32), (owner[mine], relay[mine])), shape=shape)
     found = [np.empty((3, 0), np.int64)]
     for near, left in layers.items():
         for far, right in layers.items():
@@ -327,7 +323,7 @@ def _answer(
     by_hops = dict(sorted(by_hops.items()))
     joined = sum(by_hops.values())
     mean = sum(h * p for h, p in by_hops.items()) / joined if joined else None
-    standing = Standing("exact", "from every class of twin relays that endpoints attach to")
+    standing = Standing("exact", "all pairs, switches with equal neighbours once")
     interval = None
     if not chosen.is_all:
         interval = _interval(moments)

@@ -102,9 +102,7 @@ def _search_batch(quotient: Quotient, links: Any, nodes: Any, sources: Array) ->
     return Found(sources, distance, node_paths, link_paths)
 
 
-def _to_twins(
-    quotient: Quotient, sources: Array, distance: Array, node_paths: Array, link_paths: Array
-) -> None:
+def _to_twins(quotient: Quotient, sources: Array, distance: Array, node_paths: Array, link_paths: Array) -> None:
     """Twins are two links apart, over every common neighbour: all the neighbours they have."""
     matrix = quotient.adjacency[sources].astype(np.float64)
     size = quotient.size.astype(np.float64)
@@ -145,9 +143,7 @@ def path_counts(tallies: list[Array], scale: float) -> tuple[PathCounts, ...]:
     for hops in np.unique(everything[:, 0]):
         here = everything[everything[:, 0] == hops]
         pairs = round(float(here[:, 3].sum()) * scale / 2)
-        counts.append(
-            PathCounts(int(hops), pairs, *_spread(here[:, 1], here[:, 3]), *_spread(here[:, 2], here[:, 3]))
-        )
+        counts.append(PathCounts(int(hops), pairs, *_spread(here[:, 1], here[:, 3]), *_spread(here[:, 2], here[:, 3])))
     return tuple(counts)
 
 

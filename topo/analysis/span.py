@@ -90,9 +90,7 @@ def leaves_spanned(
     index = np.searchsorted(attached.endpoints, rows)
     index = index[np.isin(rows, attached.endpoints)]
     if not len(index):
-        raise ParameterError(
-            f"{hosts!r} selects no endpoint of {fabric.name!r} that is present in this state"
-        )
+        raise ParameterError(f"{hosts!r} selects no endpoint of {fabric.name!r} that is present in this state")
     chosen = np.zeros(len(attached.endpoints), bool)
     chosen[index] = True
     host = _host_numbers(fabric, attached)
@@ -142,9 +140,7 @@ def _units(host: Array, chosen: Array) -> tuple[Array, str]:
     return np.arange(len(host)), "endpoints"
 
 
-def _least(
-    unit: Array, chosen: Array, owner: Array, place: Array, noun: str, what: str
-) -> tuple[int, Standing]:
+def _least(unit: Array, chosen: Array, owner: Array, place: Array, noun: str, what: str) -> tuple[int, Standing]:
     """Fewest places that as many units of the chosen sizes can touch; other sizes are no substitute."""
     n_units = int(unit.max()) + 1
     n_places = int(place.max()) + 1 if len(place) else 1
@@ -165,9 +161,7 @@ def _least(
             best = fewest
         exact &= is_exact
     if len(sizes) > 1:
-        return best, Standing(
-            "lower bound", f"the largest need of {noun} of one size; they differ in size here"
-        )
+        return best, Standing("lower bound", f"the largest need of {noun} of one size; they differ in size here")
     if exact:
         return best, Standing("exact", f"over all {noun} of this size")
     return best, Standing("lower bound", f"sets of {what} overlap; each host counted at one of its {what}")
@@ -216,9 +210,7 @@ def _greedy(members: list[Array], hosts: Array, number: int) -> int:
     left = list(range(len(members)))
     while number > 0 and left:
         new = [len(set(members[i].tolist()) - touched) for i in left]
-        best = min(
-            range(len(left)), key=lambda i: (new[i] / min(int(hosts[left[i]]), number), -hosts[left[i]])
-        )
+        best = min(range(len(left)), key=lambda i: (new[i] / min(int(hosts[left[i]]), number), -hosts[left[i]]))
         taken = left.pop(best)
         touched |= set(members[taken].tolist())
         number -= int(hosts[taken])

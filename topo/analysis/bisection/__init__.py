@@ -13,16 +13,19 @@ from numpy.typing import NDArray
 from topo.analysis.bisection.blocks import BlockTree, find_bases, grow_tree
 from topo.analysis.bisection.exhaustive import enumerated
 from topo.analysis.bisection.knapsack import TreeCost
-from topo.analysis.bisection.problem import Problem, even_sizes, make_problem
+from topo.analysis.bisection.opened import has_parts
+from topo.analysis.bisection.problem import Problem, even_sizes, make_problem, without_inner_switches
 from topo.analysis.bisection.search import best_split
 from topo.analysis.bisection.spread import spectral_bound, uniform_bound
 from topo.analysis.bisection.transport import Embedding, candidates, charges_of
+from topo.analysis.cuts import min_cut
 from topo.fabric import Fabric, LinkSet, Selector, State
 from topo.result import Result, Row, Standing, hidden
 from topo.table import Array, freeze
 
 __all__ = ["Bisection", "bisection_bandwidth"]
 
+_MOST_FOR_GENERAL_BOUNDS = 2000
 _HOW = {
     "tree": "switches selected by tier, joined by flows that respect every link",
     "uniform": "uniform traffic between all endpoints over shortest paths",
@@ -141,8 +144,7 @@ def bisection_bandwidth(
     """
     problem = make_problem(fabric, endpoints, keep, kinds=kinds, state=state)
     smaller, larger = even_sizes(problem.weight)
-    bases = find_bases(problem)
-    tree = grow_tree(bases) if bases is not None else None
+    tree = tree_of(problem)
     lower, method, witness = _lower_bound(problem, tree, smaller)
     upper, side = best_split(problem, tree, smaller, lower, seed)
     if lower < upper:
@@ -153,12 +155,10 @@ def bisection_bandwidth(
             lower = upper if abs(upper - lower) <= 1e-9 * max(upper, 1.0) else lower
     if lower > upper:
         raise ArithmeticError(f"lower bound {lower} exceeds upper bound {upper}; please report this fabric")
-    node_side = np.where(problem.vertex_of_node >= 0, side[np.maximum(problem.vertex_of_node, 0)], False)
-    network = problem.network
-    takes_part = (problem.vertex_of_node[network.a] >= 0) & (problem.vertex_of_node[network.b] >= 0)
-    crossing = takes_part & (node_side[network.a] != node_side[network.b])
     n_units = problem.n_units
     chosen = np.flatnonzero((problem.vertex_of_node >= 0) & (problem.vertex_of_node < n_units))
+    upper, node_side, links = _cut_of(problem, chosen, side, upper)
+    network = problem.network
     return Bisection(
         lower_gbps=lower,
         upper_gbps=upper,
@@ -169,7 +169,7 @@ def bisection_bandwidth(
         halves=(smaller, larger),
         kinds=network.kinds,
         lower_method=method,
-        links=LinkSet.of(fabric, network.links[crossing], network.capacity_gbps[crossing]),
+        links=links,
         seed=seed,
         side=freeze(node_side),
         endpoints=freeze(chosen),
@@ -178,20 +178,43 @@ def bisection_bandwidth(
     )
 
 
+def _cut_of(problem: Problem, chosen: Array, side: Array, upper: float) -> tuple[float, Array, LinkSet]:
+    """The cut behind a split of the units: its capacity, the side of every node, its links.
+
+    With opened hosts the problem's own cut is a lower bound, so the fabric's minimum cut of that split is taken.
+    """
+    network, fabric = problem.network, problem.network.fabric
+    vertex = problem.vertex_of_node
+    node_side = np.where(vertex >= 0, side[np.maximum(vertex, 0)], False)
+    if has_parts(network):
+        ones = node_side[chosen]
+        cut = min_cut(fabric, chosen[ones], chosen[~ones], kinds=network.kinds, state=network.state)
+        return cut.capacity_gbps, cut.source_side, cut.links
+    crossing = (vertex[network.a] >= 0) & (vertex[network.b] >= 0) & (node_side[network.a] != node_side[network.b])
+    return upper, node_side, LinkSet.of(fabric, network.links[crossing], network.capacity_gbps[crossing])
+
+
+def tree_of(problem: Problem) -> BlockTree | None:
+    """The block tree of a problem, where it has tiers."""
+    bases = find_bases(problem)
+    return grow_tree(bases) if bases is not None else None
+
+
 def _lower_bound(problem: Problem, tree: BlockTree | None, smaller: int) -> tuple[float, str, Embedding | None]:
     best: tuple[float, str, Embedding | None] = (0.0, "trivial", None)
-    if tree is not None:
-        for embedding in candidates(tree):
+    outer = without_inner_switches(problem)
+    for seen in (tree, tree_of(outer) if outer is not None else None):
+        for embedding in candidates(seen) if seen is not None else ():
             charges = charges_of(embedding)
-            value = TreeCost(tree, embedding.kappa, [smaller], charges).solve().cost
+            value = TreeCost(embedding.tree, embedding.kappa, [smaller], charges).solve().cost
             value = rounded_up(value, problem.unit_gbps)
             if value > best[0]:
                 best = (value, "tree", embedding)
-            if charges.flat == 0 and not charges.total.any():
+            if outer is None and charges.flat == 0 and not charges.total.any():
                 return best
+    if tree is not None and problem.n_vertices > _MOST_FOR_GENERAL_BOUNDS:
+        return best
     for method, bound in (("uniform", uniform_bound), ("spectral", spectral_bound)):
-        if tree is not None and problem.n_vertices > 2000:
-            continue
         value = rounded_up(bound(problem, smaller), problem.unit_gbps)
         if value > best[0]:
             best = (value, method, None)

@@ -10,13 +10,14 @@ import math
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
-from topo.analysis.bisection import Bisection, rounded_up
-from topo.analysis.bisection.blocks import find_bases, grow_tree
+from topo.analysis.bisection import Bisection, rounded_up, tree_of
 from topo.analysis.bisection.knapsack import Charges, TreeCost
-from topo.analysis.bisection.problem import Problem, even_sizes, make_problem
+from topo.analysis.bisection.problem import Problem, even_sizes, make_problem, without_inner_switches
 from topo.analysis.bisection.transport import Embedding
+from topo.analysis.cuts import usable_arcs
 from topo.errors import TopoError
-from topo.fabric import FORWARDS_NOTHING, Fabric
+from topo.fabric import Fabric, State
+from topo.network import Network
 from topo.table import Array
 
 __all__ = ["CertificateError", "check", "check_cut", "check_lower"]
@@ -58,17 +59,12 @@ def check_cut(fabric: Fabric, answer: Bisection) -> None:
     else:
         weight = np.ones(len(ends), np.int64)
     _claim(even_sizes(weight) == answer.halves, f"a more even split than {answer.halves} exists")
-    takes_part = (fabric.nodes.forwards != FORWARDS_NOTHING).copy()
-    takes_part[ends] = True
-    a, b = fabric.link_a, fabric.link_b
-    present = np.ones(len(fabric.links), bool) if answer.state is None else answer.state.link_mask(fabric)
-    counted = present & fabric.links.kind.is_any(*answer.kinds) & ~fabric.links.evidence.is_any("one end")
-    crossing = counted & takes_part[a] & takes_part[b] & (side[a] != side[b])
-    rates = fabric.links.capacity_gbps
-    if answer.state is not None:
-        rates = answer.state.link_capacity_gbps(fabric)
+    network = Network.of(fabric, kinds=answer.kinds, state=answer.state)
+    tail, head, link = usable_arcs(network, ends[side[ends]], ends[~side[ends]])
+    crossing = np.unique(link[side[tail] & ~side[head]])
+    rates = (answer.state or State()).link_capacity_gbps(fabric)
     total = math.fsum(rates[crossing])
-    _claim(set(np.flatnonzero(crossing).tolist()) == set(answer.links.rows.tolist()), "the cut lists other links")
+    _claim(set(crossing.tolist()) == set(answer.links.rows.tolist()), "the cut lists other links")
     _claim(abs(total - answer.upper_gbps) <= _SLACK * max(1.0, total), f"the cut sums to {total}")
 
 
@@ -101,13 +97,10 @@ def _claim(holds: bool, reason: str) -> None:
 
 def _embedded(problem: Problem, witness: Embedding, smaller: int) -> float:
     """Shares are distributions, flows keep to supply, demand and capacity; then the tree's minimum less the unsent."""
-    bases = find_bases(problem)
-    tree = grow_tree(bases) if bases is not None else None
-    _claim(
-        tree is not None and np.array_equal(tree.element, witness.tree.element),
-        "the blocks are not the fabric's",
-    )
-    assert tree is not None and bases is not None
+    trees = [tree_of(p) for p in (problem, without_inner_switches(problem)) if p is not None]
+    same = [t for t in trees if t is not None and np.array_equal(t.element, witness.tree.element)]
+    _claim(bool(same), "the blocks are not the fabric's")
+    tree, bases = same[0], same[0].bases
     n, n_elements = len(tree.element), len(tree.parent)
     share, kappa = witness.share, witness.kappa
     has = tree.element >= 0
@@ -122,7 +115,7 @@ def _embedded(problem: Problem, witness: Embedding, smaller: int) -> float:
     net = (out - into).tocoo()
     supply = np.where(tree.element[net.col] == net.row, kappa[net.row] * share[net.col], 0.0)
     demand = np.where(tree.element[net.col] == tree.parent[net.row], kappa[net.row] * share[net.col], 0.0)
-    slack = _SLACK * max(1.0, float(bases.capacity.max()))
+    slack = _SLACK * max(1.0, float(bases.capacity.max(initial=0)))
     _claim(
         bool((net.data <= supply + slack).all() and (-net.data <= demand + slack).all()),
         "a flow is not conserved",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
+from topo.analysis.bisection.opened import Edges, direct_edges, has_parts
 from topo.analysis.flow import common_unit
 from topo.errors import DisconnectedError, ParameterError
 from topo.fabric import FORWARDS_NOTHING, Fabric, Selector, State
 from topo.network import Network
 from topo.table import Array
 
-__all__ = ["KEEP", "Problem", "even_sizes", "make_problem"]
+__all__ = ["KEEP", "Problem", "even_sizes", "make_problem", "without_inner_switches"]
 
 KEEP = ("host", "domain", "none")
 
@@ -26,6 +27,7 @@ KEEP = ("host", "domain", "none")
 class Problem:
     """Vertices 0..n_units-1 are units, the rest switches; edges are merged bundles of links, capacity in Gb/s.
 
+    Opened hosts stand in it by their direct links, so that its cuts bound the fabric's from below.
     ``vertex_of_node`` maps fabric rows to vertices, -1 where a node takes no part. ``weight`` is endpoints in a unit.
     """
 
@@ -98,23 +100,59 @@ def make_problem(
         relays &= state.node_present
     vertex[relays] = n_units + np.arange(int(relays.sum()))
     vertex[chosen] = unit
-    a, b = vertex[network.a], vertex[network.b]
+    edges = Edges(network.a.astype(np.int64), network.b.astype(np.int64), network.capacity_gbps)
+    weight = np.bincount(unit, minlength=n_units)
+    problem = _merged(network, weight, vertex, edges)
+    _require_connected(problem)
+    if has_parts(network):
+        problem = _without_dead_ends(_merged(network, weight, vertex, direct_edges(network, chosen)))
+    return problem
+
+
+def without_inner_switches(problem: Problem) -> Problem | None:
+    """The problem without switches that touch units only, while others still join all units; else ``None``.
+
+    Leaving links out only lowers cuts. It is what lets a tree of tiers be seen above scale-up switches.
+    """
+    is_unit = np.arange(problem.n_vertices) < problem.n_units
+    between = ~is_unit[problem.edge_a] & ~is_unit[problem.edge_b]
+    outer = np.zeros(problem.n_vertices, bool)
+    outer[problem.edge_a[between]] = outer[problem.edge_b[between]] = True
+    touched = np.zeros(problem.n_vertices, bool)
+    touched[problem.edge_a] = touched[problem.edge_b] = True
+    inner = touched & ~is_unit & ~outer
+    if not inner.any() or not outer.any():
+        return None
+    kept = ~inner[problem.edge_a] & ~inner[problem.edge_b]
+    reduced = _with_edges(problem, kept)
+    return reduced if len(_parts_of_units(reduced)) == 1 else None
+
+
+def _merged(network: Network, weight: Array, vertex: Array, edges: Edges) -> Problem:
+    a, b = vertex[edges.a], vertex[edges.b]
     used = (a >= 0) & (b >= 0) & (a != b)
     low, high = np.minimum(a[used], b[used]), np.maximum(a[used], b[used])
     n = int(vertex.max()) + 1
-    merged = coo_array((network.capacity_gbps[used], (low, high)), shape=(n, n)).tocsr().tocoo()
-    problem = Problem(
-        network,
-        n_units,
-        n,
-        np.bincount(unit, minlength=n_units),
-        vertex,
-        merged.row.astype(np.int64),
-        merged.col.astype(np.int64),
-        merged.data,
-    )
-    _require_connected(problem)
-    return problem
+    merged = coo_array((edges.gbps[used], (low, high)), shape=(n, n)).tocsr().tocoo()
+    rows, columns = merged.row.astype(np.int64), merged.col.astype(np.int64)
+    return Problem(network, len(weight), n, weight, vertex, rows, columns, merged.data)
+
+
+def _with_edges(problem: Problem, kept: Array) -> Problem:
+    return replace(
+        problem, edge_a=problem.edge_a[kept], edge_b=problem.edge_b[kept], capacity=problem.capacity[kept]
+    )  # fmt: skip
+
+
+def _without_dead_ends(problem: Problem) -> Problem:
+    """Switches of one neighbour left out, again and again: nothing passes through them."""
+    while True:
+        degree = np.bincount(np.concatenate([problem.edge_a, problem.edge_b]), minlength=problem.n_vertices)
+        dead = degree == 1
+        dead[: problem.n_units] = False
+        if not dead.any():
+            return problem
+        problem = _with_edges(problem, ~dead[problem.edge_a] & ~dead[problem.edge_b])
 
 
 def even_sizes(weight: Array) -> tuple[int, int]:
@@ -153,18 +191,22 @@ def _unit_of(fabric: Fabric, chosen: Array, keep: str) -> Array:
     return unit
 
 
-def _require_connected(problem: Problem) -> None:
+def _parts_of_units(problem: Problem) -> tuple[int, ...]:
+    """Endpoints in each connected part, largest first."""
     n = problem.n_vertices
     ones = np.ones(len(problem.edge_a), np.int8)
     _, part = connected_components(coo_array((ones, (problem.edge_a, problem.edge_b)), shape=(n, n)), directed=False)
-    of_units = part[: problem.n_units]
-    if (of_units == of_units[0]).all():
+    sizes = np.bincount(part[: problem.n_units], problem.weight).astype(int)
+    return tuple(np.sort(sizes[sizes > 0])[::-1].tolist())
+
+
+def _require_connected(problem: Problem) -> None:
+    sizes = _parts_of_units(problem)
+    if len(sizes) == 1:
         return
-    sizes = np.bincount(of_units, problem.weight).astype(int)
-    sizes = np.sort(sizes[sizes > 0])[::-1]
-    shown = ", ".join(f"{s:,}" for s in sizes[:8].tolist()) + (", ..." if len(sizes) > 8 else "")
+    shown = ", ".join(f"{s:,}" for s in sizes[:8]) + (", ..." if len(sizes) > 8 else "")
     raise DisconnectedError(
         f"the endpoints are disconnected over {problem.network.kinds_text}: {len(sizes)} components of {shown} "
         "endpoints; bisection bandwidth is of one component, so choose its endpoints",
-        tuple(sizes.tolist()),
+        sizes,
     )
