@@ -2,9 +2,11 @@
 
 Build or read a fabric
     fat_tree, leaf_spine, clos, rail_optimized: parameters to a :class:`Fabric`
+    multi_plane, rail_only, dual_tor, tapered_pods, joined_zones: planes, rails, dual-homed hosts, pods
     load, read, catalog: a published fabric, a spec, or a discovery dump
 Look at it
     inventory, oversubscription: what it is made of and where it narrows
+    buildable: whether its switches could be switches that are sold
 Ask it
     min_cut, bisection_bandwidth: capacity between sets of endpoints, and across the worst even split
     ecmp_stage: collisions of equal flows hashed onto equal links
@@ -35,20 +37,26 @@ _WHERE = {
     "State": "topo.fabric",
     "TopoError": "topo.errors",
     "bisection_bandwidth": "topo.analysis.bisection",
+    "buildable": "topo.analysis.buildable",
     "catalog": "topo.source",
     "clos": "topo.build.clos",
+    "dual_tor": "topo.build.segments",
     "ecmp_stage": "topo.analysis.ecmp",
     "fat_tree": "topo.build.clos",
     "from_networkx": "topo.convert",
     "inventory": "topo.analysis.inventory",
+    "joined_zones": "topo.build.zones",
     "leaf_spine": "topo.build.clos",
     "leaves_spanned": "topo.analysis.span",
     "load": "topo.source",
     "make_report": "topo.report",
     "min_cut": "topo.analysis.cuts",
+    "multi_plane": "topo.build.planes",
     "oversubscription": "topo.analysis.oversubscription",
+    "rail_only": "topo.build.planes",
     "rail_optimized": "topo.build.rail",
     "read": "topo.io",
+    "tapered_pods": "topo.build.pods",
     "to_igraph": "topo.convert",
     "to_networkx": "topo.convert",
 }

@@ -47,8 +47,8 @@ Place = tuple[str | int, ...]
 _Model = TypeVar("_Model", bound="BaseModel")
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """A hint with the known spellings closest to ``word``, else all of them where they are few.
+def nearest(word: str, known: Iterable[str], *, most: int = 20) -> str:
+    """A hint with the known spellings closest to ``word``; without a close one, the first ``most`` of them.
 
     >>> nearest("hots", ["hosts", "rails"]), nearest("zzz", ["hosts", "rails"]), nearest("zzz", [])
     ("; did you mean 'hosts'?", '; known: hosts, rails', '')
@@ -57,10 +57,10 @@ def nearest(word: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(word, names, n=3, cutoff=0.6)
     if close:
         return f"; did you mean {' or '.join(map(repr, close))}?"
-    if not names:
+    if not names or not most:
         return ""
-    more = f" and {len(names) - 20:,} more" if len(names) > 20 else ""
-    return f"; known: {', '.join(names[:20])}{more}"
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return f"; known: {', '.join(names[:most])}{more}"
 
 
 def kind_of_value(value: Any) -> str:
@@ -104,9 +104,7 @@ class Document:
         """The value at a place; None where there is nothing."""
         value = self.value
         for step in place:
-            inside = (
-                range(len(value)) if isinstance(value, list) else value if isinstance(value, dict) else ()
-            )
+            inside = range(len(value)) if isinstance(value, list) else value if isinstance(value, dict) else ()
             if step not in inside:
                 return None
             value = value[step]
@@ -115,9 +113,7 @@ class Document:
     def error(self, place: Place, message: str) -> InputError:
         """An error located at a place."""
         name = place_name(place)
-        return InputError(
-            f"key {name}: {message}" if name else message, path=self.path, line=self.line(place)
-        )
+        return InputError(f"key {name}: {message}" if name else message, path=self.path, line=self.line(place))
 
     def checked(self, model: type[_Model], *, what: str = "") -> _Model:
         """The document as ``model``, types as they are written: no text is taken for a number.
@@ -131,9 +127,7 @@ class Document:
         if not isinstance(self.value, dict):
             keys = ", ".join(model.model_fields)
             described = f"{what or 'this document'} is keys with values ({keys})"
-            raise InputError(
-                f"{described}, not {kind_of_value(self.value)}", path=self.path, line=self.line(())
-            )
+            raise InputError(f"{described}, not {kind_of_value(self.value)}", path=self.path, line=self.line(()))
         try:
             # Through JSON, where strict checking still lets a list fill a tuple.
             return model.model_validate_json(json.dumps(self.value))
@@ -142,7 +136,9 @@ class Document:
 
     def _first(self, error: Any, model: type[BaseModel]) -> InputError:
         found = [(self._place(item["loc"], item["type"]), item) for item in error.errors(include_url=False)]
-        place, item = min(found, key=lambda pair: (self.line(pair[0]), pair[1]["type"] == "missing"))
+        # A misspelt key is also a missing one, and a list member that fails fails its whole union: the first, and
+        # the innermost, is what to mend.
+        place, item = min(found, key=lambda pair: (pair[1]["type"] == "missing", self.line(pair[0]), -len(pair[0])))
         more = f" (and {len(found) - 1:,} more)" if len(found) > 1 else ""
         return self.error(place, self._said(place, item, model) + more)
 
@@ -159,9 +155,7 @@ class Document:
         if kind == "missing":
             return "is missing and has to be given"
         if kind == "extra_forbidden":
-            return "is not a key that is understood here" + nearest(
-                str(place[-1]), _keys_at(model, place[:-1])
-            )
+            return "is not a key that is understood here" + nearest(str(place[-1]), _keys_at(model, place[:-1]))
         there = kind_of_value(self.at(place))
         if kind == "literal_error":
             allowed = re.findall(r"'([^']*)'", str(item.get("ctx", {}).get("expected", "")))
@@ -232,13 +226,9 @@ def read_document(path: str | Path, *, limit: int = LIMIT_BYTES) -> Document:
     except IsADirectoryError:
         raise InputError("this is a folder; give a file inside it", path=source) from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        raise InputError(
-            f"cannot be read: {getattr(error, 'strerror', None) or error}", path=source
-        ) from None
+        raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", path=source) from None
     if len(data) > limit:
-        raise InputError(
-            f"larger than {limit:,} bytes, the most that is read of such a document", path=source
-        )
+        raise InputError(f"larger than {limit:,} bytes, the most that is read of such a document", path=source)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -297,17 +287,11 @@ class _Reader:
         kind = type(event).__name__
         line = event.start_mark.line + 1
         if kind == "AliasEvent" or getattr(event, "anchor", None) is not None:
-            raise self._refused(
-                "anchors and aliases (& and *) are not allowed here; write the value out", line
-            )
+            raise self._refused("anchors and aliases (& and *) are not allowed here; write the value out", line)
         if getattr(event, "tag", None) is not None:
-            raise self._refused(
-                f"tags are not allowed here, and {event.tag!r} is one; write the plain value", line
-            )
+            raise self._refused(f"tags are not allowed here, and {event.tag!r} is one; write the plain value", line)
         if kind == "DocumentStartEvent" and self.done:
-            raise self._refused(
-                "a second document starts here; only one is read, put it in a file of its own", line
-            )
+            raise self._refused("a second document starts here; only one is read, put it in a file of its own", line)
         if kind in ("MappingStartEvent", "SequenceStartEvent"):
             self._start({} if kind.startswith("M") else [], line)
         elif kind in ("MappingEndEvent", "SequenceEndEvent"):

@@ -132,8 +132,8 @@ def load(name_or_path: str | Path, *, assume_gbps: float | str | None = None, fo
     if text.lower().endswith(_SPEC_SUFFIXES):
         _check_rate(assume_gbps)
         return _from_spec(Path(text))
-    if not Path(text).exists() and not _looks_like_path(text):
-        known = nearest(text, _catalog_paths()) if text else ""
+    if not text or (not _looks_like_path(text) and not _exists(text)):
+        known = nearest(text, _catalog_paths(), most=0)
         raise InputError(
             f"{text!r} is neither a fabric of the catalogue nor a file{known} (topo list shows the catalogue)"
         )
@@ -153,6 +153,13 @@ def _from_spec(path: Path) -> Fabric:
     from topo.spec import fabric_of_spec, read_spec
 
     return fabric_of_spec(*read_spec(path))
+
+
+def _exists(text: str) -> bool:
+    try:
+        return Path(text).exists()
+    except OSError:  # longer than a name can be
+        return False
 
 
 def _looks_like_path(text: str) -> bool:

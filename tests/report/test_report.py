@@ -15,6 +15,7 @@ import topo.report
 from topo.build.assembly import Assembly
 from topo.fabric import FORWARDS_NOTHING, Fabric, Note, Origin
 from topo.report.markdown import escape_markdown
+from topo.spec.model import Expected
 from topo.units import format_gbps
 
 VOID = {"meta", "link", "img", "br", "hr", "input"}
@@ -287,17 +288,27 @@ def test_notes_are_grouped_and_located() -> None:
 
 def test_published_numbers_stand_beside_the_built_ones() -> None:
     fabric = topo.rail_optimized(127, managers=2)
-    expect = (("endpoints", 1016), ("leaf_switches", 32), ("spine_switches", 17), ("racks", 38))
+    expect = tuple(
+        (key, Expected(key, value, "P+D", note, printed))
+        for key, value, note, printed in (
+            ("n_endpoints", 1016, "", None),
+            ("n_leaves", 32, "as drawn", 31),
+            ("n_spines", 17, "", None),
+            ("bisection_gbps", 201600, "", None),
+        )
+    )
     told = Fabric(fabric.name, fabric.nodes, fabric.ports, fabric.links, origin=Origin(expect=expect))
-    report = topo.make_report(told)
-    agrees = {row["name"]: (row["built"], row["agrees"]) for row in report.to_dict()["published"]}
-    assert agrees == {
-        "endpoints": (1016, True),
-        "leaf_switches": (32, True),
-        "spine_switches": (16, False),
-        "racks": (None, None),
+    report = topo.make_report(told, endpoints="host-00*")  # published numbers are about the whole fabric
+    numbers = report.to_dict()["published"]["numbers"]
+    assert {number["key"]: (number["built"], number["agrees"]) for number in numbers} == {
+        "n_endpoints": (1016, True),
+        "n_leaves": (32, True),
+        "n_spines": (16, False),
+        "bisection_gbps": (201600, True),
     }
-    assert "DIFFERS" in report.to_markdown()
+    text = report.to_markdown()
+    assert text.count("DIFFERS") == 1
+    assert "the source prints 31, an error; as drawn" in text
 
 
 def test_checker_failure_is_shown() -> None:

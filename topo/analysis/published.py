@@ -161,8 +161,85 @@ def _parallel(lower: int) -> Callable[[Fabric], float | None]:
     return count
 
 
-def _leaf_oversubscription(fabric: Fabric) -> float | None:
-    return next((tier.ratio for tier in oversubscription(fabric).tiers if tier.tier == 1), None)
+def _oversubscription(tier: int) -> Callable[[Fabric], float | None]:
+    return lambda fabric: next((found.ratio for found in oversubscription(fabric).tiers if found.tier == tier), None)
+
+
+def _single(counts: NDArray[np.int64]) -> float | None:
+    """The number that all of them are; None where they differ or there are none."""
+    return int(counts[0]) if len(counts) and (counts == counts[0]).all() else None
+
+
+def _leaf_uplinks(fabric: Fabric) -> float | None:
+    leaf, switch = _of_tier(fabric, 1), fabric.nodes.kind.is_any("switch")
+    rows = _between(fabric, leaf, switch & ~leaf)
+    ends = np.concatenate([fabric.link_a[rows], fabric.link_b[rows]])
+    return _single(np.bincount(ends, minlength=len(fabric.nodes))[leaf])
+
+
+def _used_ports(tier: int) -> Callable[[Fabric], float | None]:
+    """Ports with a cable on every switch of a tier; the legs of a cable that one switch splits count once."""
+
+    def count(fabric: Fabric) -> float | None:
+        node = np.concatenate([fabric.link_a, fabric.link_b]).astype(np.int64)
+        cable = np.concatenate([fabric.links.cable, fabric.links.cable]).astype(np.int64)
+        whole = np.bincount(node[cable < 0], minlength=len(fabric.nodes))
+        mine = (cable >= 0) & _of_tier(fabric, tier)[node]
+        split = np.unique(cable[mine] * len(fabric.nodes) + node[mine]) % len(fabric.nodes)
+        return _single((whole + np.bincount(split, minlength=len(fabric.nodes)))[_of_tier(fabric, tier)])
+
+    return count
+
+
+def _n_access_ports(fabric: Fabric) -> int:
+    leaf = _of_tier(fabric, 1)
+    return int(leaf[fabric.ports.node].sum()) - len(_between(fabric, leaf, _of_tier(fabric, 2)))
+
+
+def _hosts_per_leaf(fabric: Fabric) -> float | None:
+    rows = _between(fabric, fabric.nodes.is_endpoint, _of_tier(fabric, 1))
+    a, b = fabric.link_a[rows].astype(np.int64), fabric.link_b[rows].astype(np.int64)
+    end, leaf = np.where(fabric.nodes.is_endpoint[a], a, b), np.where(fabric.nodes.is_endpoint[a], b, a)
+    host = np.where(fabric.nodes.host.codes[end] >= 0, fabric.nodes.host.codes[end], len(fabric.nodes) + end)
+    pairs = np.unique(leaf * (2 * len(fabric.nodes)) + host)
+    return int(np.bincount(pairs // (2 * len(fabric.nodes))).max()) if len(pairs) else None
+
+
+def _n_standby_adapters(fabric: Fabric) -> int:
+    idle = fabric.nodes.kind.is_any("nic") & ~fabric.nodes.is_endpoint
+    rows = _between(fabric, idle, _of_tier(fabric, 1))
+    ends = np.unique(np.concatenate([fabric.link_a[rows], fabric.link_b[rows]]))
+    return int(idle[ends].sum())
+
+
+def _n_labels(fabric: Fabric, column: str, rows: NDArray[np.int64]) -> int:
+    codes = getattr(fabric.nodes, column).codes[rows]
+    return max(1, len(np.unique(codes[codes >= 0])))
+
+
+def _cables_800g(lower: int) -> Callable[[Fabric], float | None]:
+    def count(fabric: Fabric) -> float | None:
+        below = fabric.nodes.is_endpoint if lower == 0 else _of_tier(fabric, lower)
+        rows = _between(fabric, below, _of_tier(fabric, lower + 1))
+        return float(fabric.links.capacity_gbps[rows].sum()) / 800
+
+    return count
+
+
+def _injection_gbps(fabric: Fabric) -> float:
+    network = Network.of(fabric)
+    ends = fabric.nodes.is_endpoint[network.a].astype(int) + fabric.nodes.is_endpoint[network.b]
+    return float(network.capacity_gbps @ ends)
+
+
+def _n_fabric_links(fabric: Fabric) -> int:
+    switch = fabric.nodes.kind.is_any("switch")
+    return len(_between(fabric, switch, switch))
+
+
+def _cost_usd(fabric: Fabric) -> float:
+    """The unit prices to which the fat-tree columns of arXiv 2505.09343, table 3, solve."""
+    return 81_920.0 * len(fabric.switches) + 550.0 * _n_fabric_links(fabric)
 
 
 def _bisection_gbps(fabric: Fabric) -> float | None:
@@ -185,7 +262,22 @@ COUNTED: dict[str, Callable[[Fabric], float | None]] = {
     "n_spine_core_links": _n_tier_links(2),
     "parallel_leaf_spine": _parallel(1),
     "parallel_spine_core": _parallel(2),
-    "leaf_oversubscription": _leaf_oversubscription,
+    "leaf_oversubscription": _oversubscription(1),
+    "spine_oversubscription": _oversubscription(2),
+    "n_planes": lambda fabric: _n_labels(fabric, "plane", fabric.switches),
+    "n_units": lambda fabric: _n_labels(fabric, "pod", fabric.endpoints),
+    "n_fabric_links": _n_fabric_links,
+    "n_standby_adapters": _n_standby_adapters,
+    "n_access_ports": _n_access_ports,
+    "leaf_uplinks": _leaf_uplinks,
+    "hosts_per_leaf": _hosts_per_leaf,
+    "used_leaf_ports": _used_ports(1),
+    "used_spine_ports": _used_ports(2),
+    "used_core_ports": _used_ports(3),
+    "host_cables_800g": _cables_800g(0),
+    "leaf_spine_cables_800g": _cables_800g(1),
+    "injection_gbps": _injection_gbps,
+    "cost_usd": _cost_usd,
     "bisection_gbps": _bisection_gbps,
 }
 """How each number that a spec may expect is counted in a fabric; None where there is no single number."""

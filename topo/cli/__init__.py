@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from typing import cast
 
 __all__ = ["main"]
 
@@ -40,25 +41,33 @@ def _run(arguments: Sequence[str] | None) -> int:
     from topo.cli.program import program
     from topo.errors import TopoError
 
+    command = typer.main.get_command(program)
+    # Parsing and invoking apart: the library's own main would swallow a broken pipe.
+    given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        status = typer.main.get_command(program)(
-            args=None if arguments is None else list(arguments), prog_name="topo", standalone_mode=False
-        )
+        with command.make_context("topo", given) as context:
+            command.invoke(context)
     except TopoError as error:
         return _unusable(str(error))
-    except (typer.Exit, typer.Abort) as stop:
-        return int(getattr(stop, "exit_code", _INTERRUPTED))
-    except typer.BadParameter.__mro__[1] as error:  # UsageError, which typer itself does not name
+    except typer.Exit as stop:
+        return stop.exit_code
+    except _argument_errors() as error:
         return _unusable(_usage(error))
     except MemoryError:
         return _unusable("the fabric does not fit into memory")
-    return status if isinstance(status, int) else 0
+    return 0
+
+
+def _argument_errors() -> type[Exception]:
+    """The root of the library's errors about arguments, which it exports under no name in all its versions."""
+    import typer
+
+    return cast("type[Exception]", typer.BadParameter.__mro__[2])
 
 
 def _usage(error: BaseException) -> str:
-    said = str(getattr(error, "format_message", error.__str__)()).rstrip(".")
-    context = getattr(error, "ctx", None)
-    verb = getattr(context, "command_path", "topo") or "topo"
+    said = str(getattr(error, "format_message", error.__str__)()).rstrip(".").replace("Value error, ", "")
+    verb = getattr(getattr(error, "ctx", None), "command_path", None) or "topo"
     return f"{said} ({verb} --help shows what it takes)"
 
 

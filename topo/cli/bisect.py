@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -12,7 +12,7 @@ from topo.cli.options import AssumeGbps, Endpoints, FabricName, Format, FormatOp
 __all__ = ["Keep", "bisect"]
 
 
-class Keep(str, Enum):
+class Keep(StrEnum):
     """What an even split may not tear apart."""
 
     host = "host"

@@ -1,4 +1,4 @@
-"""``topo list``: the fabrics that can be loaded by name."""
+"""``topo list``: the fabrics that can be loaded by name. (A module named list would hide the type in topo.cli.)"""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from topo.cli.bisect import bisect
-from topo.cli.list import list_fabrics
+from topo.cli.catalog import list_fabrics
 from topo.cli.report import report
 from topo.cli.show import show
 
@@ -16,7 +16,7 @@ __all__ = ["program"]
 program = typer.Typer(
     name="topo",
     help="The network topology of AI and HPC clusters as a graph: what a fabric is, and how much of it arrives.",
-    no_args_is_help=True,
+    invoke_without_command=True,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -37,14 +37,18 @@ def _version(wanted: bool) -> None:
     "'-' reads standard input. Bandwidths are in one direction."
 )
 def _program(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and stop.")
     ] = False,
 ) -> None:
-    """Options of the program itself."""
+    """Without a verb: what there is."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise typer.Exit(2)
 
 
-program.command("list")(list_fabrics)
-program.command("show")(show)
-program.command("report")(report)
-program.command("bisect")(bisect)
+program.command("list", short_help="The fabrics that can be loaded by name.")(list_fabrics)
+program.command("show", short_help="What a fabric is, and where it narrows.")(show)
+program.command("report", short_help="All answers about a fabric in one HTML file.")(report)
+program.command("bisect", short_help="The bisection bandwidth and the cut behind it.")(bisect)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from enum import Enum
+from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -13,7 +13,7 @@ from topo.cli.options import AssumeGbps, Endpoints, FabricName, ReadAs
 __all__ = ["ReportFormat", "report"]
 
 
-class ReportFormat(str, Enum):
+class ReportFormat(StrEnum):
     """How a report is written."""
 
     html = "html"

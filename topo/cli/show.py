@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from topo.cli.options import AssumeGbps, FabricName, Format, FormatOption, ReadAs
 
 if TYPE_CHECKING:
-    from topo.fabric import Fabric
     from topo.errors import TopoError
+    from topo.fabric import Fabric
     from topo.result import Result
 
 __all__ = ["show"]

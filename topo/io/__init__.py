@@ -110,7 +110,7 @@ def _recognised(text: str, source: str) -> Format:
     known = "; ".join(f"{row.name} ({row.description})" for row in FORMATS)
     raise FormatError(
         f"the format is not a known one: the first line reads {first[:80]!r}. Known: {known}. "
-        "If it is one of these, name it with format= (--format on the command line)",
+        "If it is one of these, name it with format= (--read-as on the command line)",
         path=source,
         line=number,
     )

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from topo.document import nearest
 from topo.errors import ParameterError
+from topo.parts.servers import SERVERS
+from topo.parts.template import HostTemplate
 
 __all__ = ["HOSTS", "HostPart", "host_part"]
 
@@ -22,36 +24,23 @@ class HostPart:
     nics_per_cage: int
     source: str
 
+    @classmethod
+    def of(cls, template: HostTemplate) -> HostPart:
+        """The summary of a server that is described inside; ``nic_gbps`` is all ports of an adapter together."""
+        compute = template.compute
+        cages = [cage for cage in compute.cages if cage >= 0]
+        return cls(
+            template.name,
+            template.title,
+            template.n_accelerators,
+            len(compute.rails),
+            compute.gbps,
+            max(map(cages.count, cages), default=1),
+            template.known.source,
+        )
 
-HOSTS: tuple[HostPart, ...] = (
-    HostPart(
-        "dgx-b200",
-        "NVIDIA DGX B200",
-        8,
-        8,
-        400,
-        2,
-        "NVIDIA DGX B200 user guide, hardware overview: 4 OSFP ports for 8 single-port adapters of 400 Gb/s",
-    ),
-    HostPart(
-        "dgx-h100",
-        "NVIDIA DGX H100",
-        8,
-        8,
-        400,
-        2,
-        "NVIDIA DGX H100 user guide, table 6: 8 adapters in 4 OSFP ports of two; RA-11333-001: 400 Gb/s each",
-    ),
-    HostPart(
-        "dgx-h200",
-        "NVIDIA DGX H200",
-        8,
-        8,
-        400,
-        2,
-        "NVIDIA DGX BasePOD reference architecture, core components: as DGX H100",
-    ),
-)
+
+HOSTS: tuple[HostPart, ...] = tuple(HostPart.of(template) for template in SERVERS)
 """Every host that a spec may name, by name."""
 
 

@@ -27,6 +27,8 @@ class SwitchPart:
     title: str
     modes: tuple[PortMode, ...]
     source: str
+    is_chassis: bool = False
+    """A modular chassis of line cards, no single box."""
 
     @property
     def radix(self) -> int:
@@ -37,6 +39,11 @@ class SwitchPart:
     def port_gbps(self) -> float:
         """Rate of a port in the usual mode, in Gb/s one direction."""
         return self.modes[0].gbps
+
+    @property
+    def chip_gbps(self) -> float:
+        """What all ports together carry, one direction."""
+        return max(mode.n_ports * mode.gbps for mode in self.modes)
 
     @property
     def n_cages(self) -> int:
@@ -58,6 +65,33 @@ class SwitchPart:
 
 
 SWITCHES: tuple[SwitchPart, ...] = (
+    SwitchPart(
+        "arista-7808r3",
+        "Arista 7808R3, modular chassis with eight line cards, deep buffers",
+        (PortMode(288, 400, 1),),
+        "Arista 7800R3 platform architecture white paper: 288 x 400G in the 8-slot chassis",
+        is_chassis=True,
+    ),
+    SwitchPart(
+        "ethernet-51t",
+        "Ethernet switch of one 51.2 Tb/s chip, 64 cages of 800G",
+        (PortMode(64, 800, 1), PortMode(128, 400, 2), PortMode(256, 200, 4), PortMode(512, 100, 8)),
+        "128 x 400G and 200G: Alibaba HPN, SIGCOMM 2024, section 5.1; 64 x 800G as 512 x 100G: digests of MRC, "
+        "arXiv 2605.04333 (secondary)",
+    ),
+    SwitchPart(
+        "minipack2",
+        "OCP Minipack2, Ethernet, one Tomahawk 4 chip of 25.6 Tb/s",
+        (PortMode(64, 400, 1), PortMode(128, 200, 2)),
+        "Broadcom Tomahawk 4 in Minipack2, 128 x 200G or 64 x 400G (secondary); 64 x 400G split 2 x 200G: "
+        "ByteDance MegaScale, NSDI 2024",
+    ),
+    SwitchPart(
+        "q3400-ra",
+        "NVIDIA Quantum-X800 Q3400-RA, XDR InfiniBand, 72 twin-port OSFP cages",
+        (PortMode(144, 800, 2),),
+        "144 x 800G: NVIDIA DGX SuperPOD B300 XDR reference architecture RA-11339-001; two ports a cage is from memory",
+    ),
     SwitchPart(
         "qm8700",
         "NVIDIA Quantum QM8700, HDR InfiniBand, 40 QSFP56 cages",

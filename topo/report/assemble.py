@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from topo.errors import TopoError
 from topo.fabric import Fabric, Selector
 from topo.network import Network
+from topo.output import plain
 from topo.report.answers import (
     bisection_section,
     inventory_section,
@@ -21,16 +22,17 @@ from topo.report.content import Facts, Picture, Section, Text
 from topo.report.figures import headline, main_rows
 from topo.report.markdown import markdown
 from topo.report.page import html_page
-from topo.report.published import published_rows, published_section
+from topo.report.published import published_section
 from topo.report.sections import assumptions_section, identity_section, notes_section
 from topo.result import Result, Row, to_json_value
-from topo.view.text import escape_xml, visible
+from topo.view.text import escape_xml
 from topo.view.tiers import Drawing, draw_tiers
 
 if TYPE_CHECKING:
     from topo.analysis.bisection import Bisection
     from topo.analysis.inventory import Inventory
     from topo.analysis.oversubscription import Oversubscription
+    from topo.analysis.published import PublishedNumbers
 
 __all__ = ["Report", "make_report"]
 
@@ -77,7 +79,7 @@ class Report:
             Section("main-numbers", "Main numbers", [Facts(tuple(self.rows()))]),
             Section("tiers", "Tiers", [Picture(self.drawing)]),
             identity_section(fabric),
-            published_section(self._published()),
+            published_section(self._published),
             inventory_section(self.inventory),
             oversubscription_section(self.oversubscription),
             paths_section(paths),
@@ -114,7 +116,7 @@ class Report:
             "oversubscription": _plain(self.oversubscription),
             "bisection": _plain(self.bisection),
             "bisection_checks": list(self.verdicts),
-            "published": to_json_value(self._published()),
+            "published": _plain(self._published),
             "notes": to_json_value(origin.notes),
             "assumptions": list(origin.assumptions),
         }
@@ -127,10 +129,10 @@ class Report:
         """The main numbers as plain text that fits a terminal of 80 columns and 24 lines."""
         rows = self.rows()
         width = min(26, max(len(row.label) for row in rows))
-        lines = [visible(self.title), ""]
+        lines = [plain(self.title), ""]
         for row in rows:
             standing = f"  ({row.standing})" if row.standing else ""
-            lines.append(visible(f"{row.label:<{width}}  {row.text()}{standing}"))
+            lines.append(plain(f"{row.label:<{width}}  {row.text()}{standing}"))
         if self.fabric.origin.notes:
             lines.append(f"{'notes':<{width}}  {len(self.fabric.origin.notes):,}, listed in the report")
         if len(lines) > _LINES - 2:
@@ -149,8 +151,14 @@ class Report:
         )
         return f"<table><caption>{escape_xml(self.title)}</caption>{body}</table>"
 
-    def _published(self) -> list[dict[str, Any]]:
-        return published_rows(self.fabric, self.inventory, self.bisection)
+    @cached_property
+    def _published(self) -> PublishedNumbers | TopoError:
+        from topo.analysis.published import published_numbers
+
+        try:
+            return published_numbers(self.fabric)
+        except TopoError as error:
+            return error
 
 
 def make_report(fabric: Fabric, *, endpoints: Selector = None) -> Report:

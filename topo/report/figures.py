@@ -63,11 +63,17 @@ def headline(fabric: Fabric, bisection: Bisection | TopoError) -> str:
         said.append("bisection bandwidth not computed")
     elif bisection.exact:
         rate = format_gbps(bisection.upper_gbps)
-        said.append(f"bisection {rate} one direction, exact, {share_of_full(bisection)} of full")
+        said.append(f"{_what(fabric, bisection)} {rate} one direction, exact, {share_of_full(bisection)} of full")
     else:
         low, high = format_gbps(bisection.lower_gbps), format_gbps(bisection.upper_gbps)
-        said.append(f"bisection between {low} and {high} one direction, {share_of_full(bisection)} of full")
+        said.append(f"{_what(fabric, bisection)} between {low} and {high} one direction, {share_of_full(bisection)} of full")
     return "; ".join(said) + "."
+
+
+def _what(fabric: Fabric, bisection: Bisection) -> str:
+    if bisection.n_endpoints == len(fabric.endpoints):
+        return "bisection"
+    return f"bisection of the {bisection.n_endpoints:,} endpoints asked about"
 
 
 def main_rows(
@@ -98,12 +104,15 @@ def main_rows(
         ]
     if not isinstance(inventory, TopoError) and inventory.paths.diameter_hops is not None:
         rows.append(Row("diameter", inventory.paths.diameter_hops, "hops", inventory.paths.standing))
-    return rows + _bisection_rows(bisection)
+    return rows + _bisection_rows(fabric, bisection)
 
 
-def _bisection_rows(answer: Bisection | TopoError) -> list[Row]:
+def _bisection_rows(fabric: Fabric, answer: Bisection | TopoError) -> list[Row]:
     if isinstance(answer, TopoError):
         return [Row("bisection, one direction", "not computed", standing=Standing("none", str(answer)))]
+    asked = []
+    if answer.n_endpoints != len(fabric.endpoints):
+        asked = [Row("bisection is of", f"{answer.n_endpoints:,} endpoints", standing=Standing("given", "as asked"))]
     if answer.exact:
         rows = [Row("bisection, one direction", answer.upper_gbps, "Gb/s", Standing("exact", "the bounds meet"))]
     else:
@@ -113,4 +122,4 @@ def _bisection_rows(answer: Bisection | TopoError) -> list[Row]:
         ]
     kind = "exact" if answer.exact else "bracket"
     full = Standing(kind, f"full is {format_gbps(answer.full_gbps)}, the smaller half's injection")
-    return [*rows, Row("share of full bisection", share_of_full(answer), standing=full)]
+    return [*asked, *rows, Row("share of full bisection", share_of_full(answer), standing=full)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from topo.output import plain
 from topo.report.content import Facts, Grid, Picture, Section, Text
-from topo.view.text import visible
 
 __all__ = ["escape_markdown", "markdown"]
 
@@ -21,7 +21,7 @@ def escape_markdown(text: str) -> str:
     >>> print(escape_markdown("a|b `c` <i> _d_"))
     a&#124;b &#96;c&#96; &lt;i&gt; \\_d\\_
     """
-    shown = _MARKS.sub(r"\\\1", visible(text))
+    shown = _MARKS.sub(r"\\\1", plain(text))
     shown = "".join(_ENTITIES.get(letter, letter) for letter in shown)
     shown = shown.replace("://", "&#58;//").replace("www.", "www&#46;").replace("@", "&#64;")
     return re.sub(r"^([-+]|[0-9]+(?=[.)] ))", r"\\\1", shown)

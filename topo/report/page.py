@@ -7,8 +7,8 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from typing import Any
 
+from topo.output import plain
 from topo.report.content import Section
-from topo.view.text import visible
 
 __all__ = ["html_page"]
 
@@ -16,7 +16,7 @@ __all__ = ["html_page"]
 def html_page(title: str, headline: str, sections: Sequence[Section]) -> str:
     """The page: no script, nothing loaded from elsewhere, the same text for the same report.
 
-    Every text passes :func:`topo.view.text.visible` and the template's escaping; only the drawing, which
+    Every text passes :func:`topo.output.plain` and the template's escaping; only the drawing, which
     escapes its own names, goes in as it is.
     """
     from jinja2 import Environment, StrictUndefined
@@ -46,5 +46,5 @@ def _made_with() -> str:
 def _shown(value: Any) -> Any:
     """Plain text with nothing hidden in it; markup that was declared safe stays."""
     if type(value) is str:
-        return visible(value)
-    return visible(str(value)) if value is not None and not hasattr(value, "__html__") else value
+        return plain(value)
+    return plain(str(value)) if value is not None and not hasattr(value, "__html__") else value

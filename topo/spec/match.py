@@ -41,29 +41,31 @@ def unlike_host(fabric: Fabric, name: str) -> str | None:
     """Why the fabric's hosts cannot be that part: other adapters, or another rate; None where they can."""
     part = host_part(name)
     nodes = fabric.nodes
-    host = np.where(nodes.host.codes >= 0, nodes.host.codes, len(nodes.host.labels) + np.arange(len(nodes)))
     access = fabric.links.kind.is_any("access")
     a, b = fabric.link_a[access], fabric.link_b[access]
-    end = np.where(nodes.is_endpoint[a], a, b)
-    rates = fabric.links.capacity_gbps[access]
-    other = np.flatnonzero(rates != part.nic_gbps)
+    end = np.where(nodes.kind.is_any("switch")[a], b, a)
+    # An adapter may have several ports: their rates together are the adapter's.
+    rates = np.bincount(end, weights=fabric.links.capacity_gbps[access], minlength=len(nodes))
+    adapters = np.unique(end)
+    other = adapters[~np.isclose(rates[adapters], part.nic_gbps, rtol=1e-9)]
     if other.size:
         rate = float(rates[other[0]])
-        return f"the builder's hosts have links of {rate:g} Gb/s, but {name} has adapters of {part.nic_gbps:g} Gb/s"
-    counts = np.bincount(host[end])
-    counts = counts[counts > 0]
-    wrong = counts[counts != part.n_nics]
+        return f"the builder's hosts have adapters of {rate:g} Gb/s, but {name} has adapters of {part.nic_gbps:g} Gb/s"
+    host = np.where(nodes.host.codes >= 0, nodes.host.codes, len(nodes.host.labels) + np.arange(len(nodes)))
+    counts = np.bincount(host[adapters])
+    wrong = counts[(counts > 0) & (counts != part.n_nics)]
     if wrong.size:
         return f"the builder's hosts have {wrong[0]} adapters each, but {name} has {part.n_nics}"
     return None
 
 
 def part_column(fabric: Fabric, switch: str | None, host: str | None) -> Labels:
-    """The column that names each switch's and each endpoint's part."""
-    codes = np.full(len(fabric.nodes), -1, np.int32)
-    labels = [name for name in (switch, host) if name]
-    if switch:
-        codes[fabric.switches] = labels.index(switch)
-    if host:
-        codes[fabric.endpoints] = labels.index(host)
+    """The column that names each switch's and each endpoint's part; what the builder named stays where nothing is."""
+    built = fabric.nodes.part
+    codes = built.codes.copy()
+    labels = built.labels.tolist()
+    for name, rows in ((switch, fabric.switches), (host, fabric.endpoints)):
+        if name:
+            codes[rows] = labels.index(name) if name in labels else len(labels)
+            labels += [name] * (name not in labels)
     return Labels(codes, labels)

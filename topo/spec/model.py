@@ -34,7 +34,22 @@ EXPECTED: dict[str, str] = {
     "parallel_leaf_spine": "parallel links of each leaf and spine that are joined",
     "parallel_spine_core": "parallel links of each spine and core that are joined",
     "leaf_oversubscription": "down over up capacity of the leaves",
-    "bisection_gbps": "bisection bandwidth, one direction, hosts kept whole, in Gb/s",
+    "spine_oversubscription": "down over up capacity of the spines",
+    "n_planes": "planes of switches that nothing joins to each other's",
+    "n_units": "pods, segments or scalable units of the endpoints",
+    "n_fabric_links": "links from switch to switch",
+    "n_standby_adapters": "adapters wired to leaves that are no endpoints",
+    "n_access_ports": "ports of the leaves that no spine takes",
+    "leaf_uplinks": "links up of every leaf",
+    "hosts_per_leaf": "most hosts on one leaf",
+    "used_leaf_ports": "ports in use on every leaf, a breakout as one",
+    "used_spine_ports": "ports in use on every spine, a breakout as one",
+    "used_core_ports": "ports in use on every core, a breakout as one",
+    "host_cables_800g": "capacity from endpoints to leaves in cables of 800 Gb/s",
+    "leaf_spine_cables_800g": "capacity from leaves to spines in cables of 800 Gb/s",
+    "injection_gbps": "all endpoints sending at once, one direction",
+    "cost_usd": "cost at 81,920 USD a switch and 550 USD a link from switch to switch",
+    "bisection_gbps": "bisection bandwidth, one direction, hosts kept whole",
 }
 """What a spec may expect of its fabric, by key; every number is computed again from the built fabric."""
 

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from topo.fabric import Fabric
 from topo.network import Network
+from topo.output import plain
 from topo.table import Array, Labels
-from topo.view.text import natural_key, plural, visible
+from topo.view.text import natural_key, plural
 
 __all__ = ["UNKNOWN_TIER", "Blocks", "Units"]
 
@@ -86,8 +87,8 @@ class Units:
         """A host's own label, or the node's name."""
         nodes, row = self.fabric.nodes, int(self.node[unit])
         if self.tier[unit] == 0 and nodes.host.codes[row] >= 0:
-            return visible(nodes.host[row])
-        return visible(str(nodes.name[row]))
+            return plain(nodes.host[row])
+        return plain(str(nodes.name[row]))
 
     def column(self, name: str, units: Array) -> NDArray[np.int32]:
         """Codes of a group column for the units."""
@@ -97,13 +98,13 @@ class Units:
     def label(self, name: str, code: int) -> str:
         """Text of a group column's code."""
         labels: Labels = getattr(self.fabric.nodes, name)
-        return visible(str(labels.labels[code]))
+        return plain(str(labels.labels[code]))
 
 
 def _left_out(fabric: Fabric, unit: Array, drawn: Array) -> tuple[str, ...]:
     said: list[str] = []
     nodes = Counter(fabric.nodes.kind.values(np.flatnonzero(unit < 0)).tolist())
-    said += [plural(count, f"{visible(kind) or 'other'} node") for kind, count in sorted(nodes.items())]
+    said += [plural(count, f"{plain(kind) or 'other'} node") for kind, count in sorted(nodes.items())]
     rest = np.ones(len(fabric.links), bool)
     rest[drawn] = False
     rest &= (unit[fabric.link_a] != unit[fabric.link_b]) | (unit[fabric.link_a] < 0)
@@ -111,7 +112,7 @@ def _left_out(fabric: Fabric, unit: Array, drawn: Array) -> tuple[str, ...]:
     if one_sided.any():
         said.append(f"{plural(int(one_sided.sum()), 'link')} that only one end reported")
     kinds = Counter(fabric.links.kind.values(np.flatnonzero(rest & ~one_sided)).tolist())
-    said += [plural(count, f"{visible(kind).replace('_', '-')} link") for kind, count in sorted(kinds.items())]
+    said += [plural(count, f"{plain(kind).replace('_', '-')} link") for kind, count in sorted(kinds.items())]
     return tuple(said)
 
 

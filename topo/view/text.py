@@ -4,31 +4,12 @@ from __future__ import annotations
 
 import html
 import re
-import unicodedata
 
-__all__ = ["escape_xml", "natural_key", "plural", "sentence", "shorten", "visible"]
+from topo.output import plain
+
+__all__ = ["escape_xml", "natural_key", "plural", "sentence", "shorten"]
 
 _WORDS = {"leaf": "leaves", "switch": "switches", "chassis": "chassis", "access": "access", "box": "boxes"}
-_SHOWN = {"\n": "\u23ce", "\r": "\u240d", "\t": " "}
-
-
-def visible(text: str) -> str:
-    """The text with control, format and unassigned characters written out, so that nothing hides or reorders.
-
-    Line breaks become a return sign; right-to-left overrides and the like become their code point.
-
-    >>> visible("leaf" + chr(10) + "1"), visible("a" + chr(0x202E) + "b")
-    ('leaf⏎1', 'a<U+202E>b')
-    """
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(_SHOWN.get(letter) or _written_out(letter) for letter in text)
-
-
-def _written_out(letter: str) -> str:
-    if unicodedata.category(letter) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}:
-        return f"<U+{ord(letter):04X}>"
-    return letter
 
 
 def escape_xml(text: str) -> str:
@@ -37,7 +18,7 @@ def escape_xml(text: str) -> str:
     >>> escape_xml('<a href="x">')
     '&lt;a href=&quot;x&quot;&gt;'
     """
-    return html.escape(visible(text), quote=True)
+    return html.escape(plain(text), quote=True)
 
 
 def shorten(text: str, letters: int) -> str:
@@ -83,5 +64,5 @@ def sentence(text: str) -> str:
     >>> sentence("tiers are distances from the endpoints")
     'Tiers are distances from the endpoints.'
     """
-    said = visible(text.strip())
+    said = plain(text.strip())
     return said[:1].upper() + said[1:] + ("" if said.endswith((".", "!", "?")) else ".")

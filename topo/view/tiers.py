@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from topo.fabric import Fabric
+from topo.output import plain
 from topo.table import check_rows
 from topo.units import format_gbps
 from topo.view.blocks import UNKNOWN_TIER, Units
 from topo.view.scene import Scene, scene_of, tier_word
 from topo.view.svg import render
-from topo.view.text import plural, sentence, visible
+from topo.view.text import plural, sentence
 
 __all__ = ["Drawing", "draw_tiers"]
 
@@ -63,7 +64,7 @@ def draw_tiers(fabric: Fabric, *, links: ArrayLike | None = None, links_word: st
     scene = scene_of(units, marked)
     alt = _in_words(scene)
     notes = _notes(scene, links_word if marked is not None else "")
-    return Drawing(render(scene, title=visible(fabric.name), alt=alt, notes=notes), alt, notes)
+    return Drawing(render(scene, title=plain(fabric.name), alt=alt, notes=notes), alt, notes)
 
 
 def _in_words(scene: Scene) -> str:
@@ -72,7 +73,7 @@ def _in_words(scene: Scene) -> str:
     counts = [plural(int((units.tier == tier).sum()), tier_word(tier)) for tier in tiers if tier]
     hosts = int((units.tier == 0).sum())
     counts.append(f"{plural(hosts, 'host')} with {plural(int(units.n_endpoints.sum()), 'endpoint')}")
-    said = [f"{visible(units.fabric.name)}: {', '.join(counts)}."]
+    said = [f"{plain(units.fabric.name)}: {', '.join(counts)}."]
     for (upper, lower), cables, gbps in gap_totals(scene):
         rate = format_gbps(gbps) if not math.isnan(gbps) else "rate unknown"
         said.append(f"{tier_word(upper).capitalize()} to {tier_word(lower)}: {plural(cables, 'cable')}, {rate}.")

@@ -1,0 +1,271 @@
+"""The verbs: what they print is what the library answers, and every refusal is one line and exit status 2."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import topo
+from topo.analysis.bisection import Bisection
+from topo.analysis.inventory import Inventory
+from topo.analysis.oversubscription import Oversubscription
+from topo.analysis.published import PublishedNumbers
+from topo.cli import main
+from topo.result import Result
+
+POD = "nvidia-superpod-h100-1su"
+DUMP = 'Switch 4 "S-1"\n[1] "H-2"[1] # "n1 mlx5_0" lid 2 {}\nCa 1 "H-2" # "n1 mlx5_0"\n[1] "S-1"[1] # lid 2 {}\n'
+TAPERED = "leaf-spine-2to1"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> str:
+    """Standard output of a command that works, or the one line on standard error of one that does not."""
+    assert main(arguments) == status
+    out, err = capsys.readouterr()
+    if status == 0:
+        assert err == ""
+        return out
+    assert out == "" and err.startswith("topo: ") and err.count("\n") == 1 and err.endswith("\n")
+    return err
+
+
+def fields(result: type[Result]) -> set[str]:
+    shown = {f.name for f in dataclasses.fields(result) if not f.metadata.get("hidden")}  # type: ignore[arg-type]
+    return shown | set(result.derived)
+
+
+def test_list(capsys: pytest.CaptureFixture[str]) -> None:
+    text = said(capsys, "list")
+    listed = json.loads(said(capsys, "list", "--format", "json"))["fabrics"]
+    assert [line.split()[0] for line in text.splitlines()[1:]] == [entry["name"] for entry in listed]
+    assert {"name", "title", "operator", "n_endpoints", "n_switches", "n_tiers"} <= listed[0].keys()
+    assert "1,016" in next(line for line in text.splitlines() if line.startswith("nvidia-superpod-h100-4su"))
+
+
+def test_show_json_has_the_fields_of_the_results(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = json.loads(said(capsys, "show", POD, "--format", "json"))
+    assert list(shown) == ["fabric", "inventory", "oversubscription", "published"]
+    assert shown["inventory"].keys() == fields(Inventory)
+    assert shown["oversubscription"].keys() == fields(Oversubscription)
+    assert shown["published"].keys() == fields(PublishedNumbers)
+    fabric = topo.load(POD)
+    assert shown["inventory"] == json.loads(topo.inventory(fabric).to_json())
+    assert shown["fabric"]["digest"] == fabric.digest
+    assert shown["published"]["n_differing"] == 0
+
+
+def test_show_prints_identity_numbers_and_what_they_rest_on(capsys: pytest.CaptureFixture[str]) -> None:
+    text = said(capsys, "show", POD)
+    fabric = topo.load(POD)
+    for heading in ("Inventory", "Oversubscription", "Published against built", "Assumptions"):
+        assert f"\n{heading}" in text
+    for expected in (fabric.origin.title, *fabric.origin.sources, *fabric.origin.assumptions):
+        assert expected in text
+    assert text.count("as built") == len(fabric.origin.expect)
+
+
+def test_show_goes_on_where_rates_are_unknown(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    (folder / "dump").write_text(DUMP.format("", ""))
+    text = said(capsys, "show", "dump")
+    assert "endpoints" in text and "not computed: " in text and "--assume-gbps" in text
+    shown = json.loads(said(capsys, "show", "dump", "--format", "json"))
+    assert list(shown["oversubscription"]) == ["error"]
+    assert "not computed" not in said(capsys, "show", "dump", "--assume-gbps", "100G")
+    assert "not computed" not in said(capsys, "show", "dump", "--assume-gbps", "100", "--read-as", "ibnetdiscover")
+
+
+def test_bisect_prints_the_bracket_and_the_cut(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = topo.bisection_bandwidth(topo.load(TAPERED))
+    text = said(capsys, "bisect", TAPERED)
+    assert "51.2 Tb/s  (exact: the bounds meet)" in text
+    assert f"{len(answer.links):,} links" in text
+    lines = [line for line in text.splitlines() if " port " in line]
+    assert lines == [f"  {answer.links[i]}, 400 Gb/s" for i in range(8)]
+    assert f"... {len(answer.links) - 8} more" in text
+    assert " port " not in said(capsys, "bisect", TAPERED, "--links", "0")
+    assert said(capsys, "bisect", TAPERED, "--links", "9999").count(" port ") == 2 * len(answer.links)
+
+
+def test_bisect_json_is_the_result(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = json.loads(said(capsys, "bisect", TAPERED, "--format", "json", "--keep", "none"))
+    assert shown.keys() == fields(Bisection)
+    assert (shown["lower_gbps"], shown["upper_gbps"], shown["exact"], shown["keep"]) == (51200, 51200, True, "none")
+    assert len(shown["links"]) == 128
+
+
+def test_bisect_of_some_endpoints(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("--endpoints", "host-01", "--endpoints", "host-0[2-4]", "--format", "json")
+    shown = json.loads(said(capsys, "bisect", POD, *arguments))
+    assert (shown["n_endpoints"], shown["full_gbps"]) == (32, 2 * 8 * 400)
+    assert "matches 'nope*'" in said(capsys, "bisect", POD, "--endpoints", "nope*", status=2)
+
+
+def test_report_goes_to_a_file_named_after_the_fabric(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    text = said(capsys, "report", POD)
+    assert [path.name for path in folder.iterdir()] == [f"{POD}-report.html"]
+    assert (folder / f"{POD}-report.html").read_text("utf-8") == topo.make_report(topo.load(POD)).to_html()
+    assert text.endswith(f"The report is in {POD}-report.html\n")
+    assert len(text.splitlines()) <= 24 and max(map(len, text.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(("format", "start"), [("html", "<!"), ("md", "# "), ("json", "{")])
+def test_report_formats(capsys: pytest.CaptureFixture[str], folder: Path, format: str, start: str) -> None:
+    printed = said(capsys, "report", POD, "--format", format, "-o", "-", "--endpoints", "host-0*")
+    assert printed.lower().startswith(start) and list(folder.iterdir()) == []
+    said(capsys, "report", POD, "--format", format, "--endpoints", "host-0*")
+    assert (folder / f"{POD}-report.{format}").read_text("utf-8").rstrip("\n") == printed.rstrip("\n")
+    said(capsys, "report", POD, "--format", format, "-o", "mine")
+    assert (folder / "mine").is_file()
+
+
+def test_a_fabrics_name_cannot_choose_the_folder(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    (folder / "..hidden name.txt").write_text(DUMP.format("4xHDR", "4xHDR"))
+    said(capsys, "report", "./..hidden name.txt")
+    (made,) = folder.glob("*-report.html")
+    assert made.name == "hidden-name-report.html"
+
+
+def test_names_from_files_cannot_act_on_the_terminal(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    hostile = "\x1b[31mred\x1b]0;title\x07\u202e"
+    text = DUMP.format("4xHDR", "4xHDR").replace("n1", hostile).replace('"S-1"', f'"S-{hostile}"')
+    (folder / "dump\x1b[2J").write_text(text, "utf-8")
+    for verb in ("show", "bisect", "report"):
+        main([verb, "dump\x1b[2J"])
+        out, err = capsys.readouterr()
+        assert out + err
+        assert not {"\x1b", "\x07", "\u202e"} & set(out + err)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("show", "nvidia-superpod-h100-9su"), "did you mean 'nvidia-superpod-h100-"),
+        (("show", "none.yaml"), "none.yaml: no such file"),
+        (("show", "."), "this is a folder"),
+        (("show", "/proc/1/mem"), "/proc/1/mem: cannot be read"),
+        (("show", POD, "--read-as", "x"), "unknown format 'x'; known: ibnetdiscover"),
+        (("show", POD, "--assume-gbps", "fast"), "'fast' is not a rate"),
+        (("show",), "Missing argument 'FABRIC' (topo show --help shows what it takes)"),
+        (("show", POD, "extra"), "unexpected extra argument"),
+        (("show", POD, "--format", "xml"), "'xml' is not one of"),
+        (("bisect", POD, "--keep", "rack"), "'rack' is not one of"),
+        (("bisect", POD, "--links", "-1"), "--links"),
+        (("bisect", POD, "--links", "many"), "--links"),
+        (("bisect", POD, "--nope"), "No such option"),
+        (("report", POD, "-o", "none/x.html"), "none/x.html: there is no folder"),
+        (("report", POD, "-o", "."), ".: this is a folder"),
+        (("report", POD, "-o", "/proc/x"), "/proc/x: cannot be written"),
+        (("nope",), "No such command 'nope'"),
+        (("--nope",), "No such option"),
+    ],
+)
+def test_refusals(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], expected: str) -> None:
+    assert expected in said(capsys, *arguments, status=2)
+
+
+def test_a_spec_with_an_error_is_told_with_its_line(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    (folder / "a.yaml").write_text("name: a\ntitle: t\noperator: o\nsources: [{text: s, label: D}]\nbuilder: cloz\n")
+    err = said(capsys, "show", "a.yaml", status=2)
+    assert err == "topo: a.yaml:1: key parameters: is missing and has to be given\n"
+    (folder / "b.yaml").write_text((folder / "a.yaml").read_text() + "parameters: {}\n")
+    assert "topo: b.yaml:5: key builder: 'cloz' is not a known builder; did you mean 'clos'?" in said(
+        capsys, "show", "b.yaml", status=2
+    )
+
+
+def test_two_parts_have_no_bisection(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    one = DUMP.format("4xHDR", "4xHDR")
+    (folder / "two").write_text(one + one.replace("S-1", "S-3").replace("H-2", "H-4").replace("n1", "n2"))
+    assert "topo: " in said(capsys, "bisect", "two", status=2)
+    assert "connected parts" in said(capsys, "show", "two")
+
+
+def test_an_interrupt_is_status_130(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("topo.source.catalog", interrupted)
+    assert main(["list"]) == 130
+    assert capsys.readouterr() == ("", "")
+
+
+def test_too_little_memory_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def exhausted() -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("topo.source.catalog", exhausted)
+    assert "memory" in said(capsys, "list", status=2)
+
+
+def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(capsys, "--version") == f"topo {topo.__version__}\n"
+    text = said(capsys, "--help")
+    for verb in ("list", "show", "report", "bisect"):
+        assert f"\n  {verb} " in text
+        assert "..." not in next(line for line in text.splitlines() if line.startswith(f"  {verb} "))
+        assert said(capsys, verb, "-h").startswith(f"Usage: topo {verb} ")
+    assert main([]) == 2
+    assert capsys.readouterr().out == text
+
+
+PROGRAM = [sys.executable, "-m", "topo"]
+
+
+def test_the_module_runs_as_the_program_does(folder: Path) -> None:
+    script = Path(sys.executable).with_name("topo")
+    for command in (PROGRAM, [str(script)]):
+        done = subprocess.run([*command, "bisect", "nope"], capture_output=True, text=True, timeout=60)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith("topo: 'nope' is neither") and done.stderr.count("\n") == 1
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    with subprocess.Popen([*PROGRAM, "list"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout and process.stderr
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 141
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_device_is_one_line() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([*PROGRAM, "list"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (2, "topo: output: No space left on device\n")
+
+
+def test_a_terminal_of_few_letters_still_gets_its_text(folder: Path) -> None:
+    (folder / "dump").write_text(DUMP.format("4xHDR", "4xHDR").replace("n1", "nœud"), "utf-8")
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run([*PROGRAM, "show", "dump"], capture_output=True, text=True, timeout=60, env=environment)
+    assert (done.returncode, done.stderr) == (0, "") and "nœud" not in done.stdout
+
+
+def test_standard_input_is_read() -> None:
+    text = DUMP.format("4xHDR", "4xHDR")
+    done = subprocess.run([*PROGRAM, "show", "-"], input=text, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and "Inventory" in done.stdout
+
+
+def test_help_comes_at_once() -> None:
+    best = min(_seconds() for _ in range(5))
+    assert best < 0.4
+
+
+def _seconds() -> float:
+    start = time.perf_counter()
+    subprocess.run([*PROGRAM, "--help"], capture_output=True, check=True, timeout=60)
+    return time.perf_counter() - start
