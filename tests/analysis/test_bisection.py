@@ -372,3 +372,100 @@ def test_three_full_leaves_with_one_cable_less_are_the_cheap_side_of_selene(shar
     short = (hosts == 20) & (uplinks == 19)
     assert short.sum() == 3
     assert 3 * 19 + (len(ends) // 2 - 60) == 1829
+
+
+def graph(text: str, *, relay: bool = False) -> Fabric:
+    """A fabric from 'a-b-rate' words; names with s are switches, the part before the dot is the host."""
+    import networkx as nx
+
+    multi = nx.MultiGraph()
+    for word in text.split():
+        a, b, *rate = word.split("-")
+        for name in (a, b):
+            if name[0] == "s":
+                multi.add_node(name, kind="switch", is_endpoint=False, forwards=2)
+            else:
+                host = name.split(".")[0]
+                multi.add_node(name, kind="nic", is_endpoint=True, forwards=2 if relay else 0, host=host)
+        multi.add_edge(a, b, capacity_gbps=float(rate[0]) if rate else 100.0)
+    return topo.from_networkx(multi)
+
+
+@pytest.mark.parametrize(
+    ("text", "relay", "expected"),
+    [
+        ("s0-h0.2 s0-h1.2 s0-h3.0 s0-h5.0 s1-h0.1 s1-h1.2 s1-h4.2 s1-h5.2 s1-h1.1", False, 400),
+        ("s0-h1 s0-h4 s1-h1-40 s1-h3.0 s1-h3.1 s1-h4", False, 140),
+        ("s0-a s0-b-40 s2-b a-c", False, 40),
+        ("s0-a s0-b s0-c a-b", False, 100),
+        ("a-b b-c c-d", True, 100),
+        ("a-b b-c c-d d-a", True, 200),
+    ],
+)
+def test_odd_little_fabrics_are_exact_and_even(text: str, relay: bool, expected: float) -> None:
+    fabric = graph(text, relay=relay)
+    assert brute_force(fabric) == expected
+    answer = topo.bisection_bandwidth(fabric)
+    assert answer.lower_gbps == answer.upper_gbps == expected
+    certificate.check(fabric, answer)
+
+
+def test_links_at_rate_zero_carry_nothing() -> None:
+    fabric = topo.leaf_spine(leaves=2, spines=2, hosts_per_leaf=1)
+    rates = fabric.links.capacity_gbps.copy()
+    rates[[3, 4]] = 0  # leaf-1 to spine-2 and leaf-2 to spine-1
+    state = State(capacity_gbps=rates)
+    answer = topo.bisection_bandwidth(fabric, state=state)
+    assert answer.lower_gbps == answer.upper_gbps == 0
+    certificate.check(fabric, answer)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_rates_and_zeros_against_brute_force(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    fabric = topo.leaf_spine(int(rng.integers(2, 4)), int(rng.integers(1, 4)), int(rng.integers(1, 4)))
+    rates = rng.choice([0.0, 0.0, 25.78125, 33.3, 100.0, 400.0], len(fabric.links))
+    state = State(capacity_gbps=rates)
+    answer = topo.bisection_bandwidth(fabric, state=state)
+    links = {name: getattr(fabric.links, name) for name in fabric.links.columns()} | {"capacity_gbps": rates}
+    true = brute_force(Fabric("x", fabric.nodes, fabric.ports, type(fabric.links)(**links)))
+    assert answer.exact
+    assert answer.upper_gbps == pytest.approx(true, rel=1e-9, abs=1e-9)
+    certificate.check(fabric, answer)
+
+
+# (hosts, rails, hosts a unit, radix, more, true value): units straddle spine groups, or a group is not filled.
+STRADDLING = [
+    (17, 3, 4, 8, {}, 9600), (28, 3, 3, 8, {}, 16800), (36, 2, 8, 16, {"spine_groups": 4}, 14400),
+    (35, 4, 8, 16, {}, 27200), (80, 3, 8, 16, {}, 48000), (76, 4, 16, 32, {"spine_groups": 4}, 60800),
+    (41, 8, 16, 32, {"spine_groups": 4}, 64000), (39, 8, 4, 64, {"uplinks": 4}, 60800),
+    (151, 3, 2, 64, {"uplinks": 3}, 90000), (142, 8, 32, 64, {"spine_groups": 3, "uplinks": 16}, 124800),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("hosts", "rails", "unit", "radix", "more", "expected"), STRADDLING)
+def test_units_across_spine_groups_are_exact(
+    hosts: int, rails: int, unit: int, radix: int, more: dict[str, int], expected: float
+) -> None:
+    fabric = topo.rail_optimized(hosts, rails=rails, hosts_per_unit=unit, radix=radix, tiers=3, **more)
+    answer = topo.bisection_bandwidth(fabric)
+    assert answer.lower_gbps == answer.upper_gbps == expected
+    certificate.check(fabric, answer)
+
+
+@pytest.mark.parametrize("rate", [33.3, 100 / 3])
+def test_rates_without_a_common_unit_are_exact_to_rounding(rate: float) -> None:
+    fabric = topo.leaf_spine(20, 4, 12, host_gbps=rate, link_gbps=53.125)
+    answer = topo.bisection_bandwidth(fabric)
+    assert answer.exact
+    certificate.check(fabric, answer)
+
+
+def test_a_host_kept_bound_is_never_below_the_single_one(shared_data) -> None:  # type: ignore[no-untyped-def]
+    fabric = topo.read(shared_data / "ibnetdiscover" / "topograph__example.out")
+    whole = topo.bisection_bandwidth(fabric)
+    single = topo.bisection_bandwidth(fabric, keep="none")
+    assert whole.halves == single.halves == (271, 271)
+    assert single.lower_gbps <= whole.lower_gbps <= whole.upper_gbps
+    certificate.check(fabric, whole)
+    certificate.check(fabric, single)

@@ -179,3 +179,40 @@ def test_common_unit() -> None:
     assert common_unit(np.array([25.78125, 100.0])) == 0.78125
     assert common_unit(np.array([400.0, 0.0])) == 400
     assert common_unit(np.array([0.1, 0.3])) == 0
+
+
+def rails_joined_by_one_host() -> Fabric:
+    """Hosts x on leaf A, hosts y on leaf B, and host h with an accelerator and an adapter on each; all opened."""
+    assembly = Assembly("rails")
+    own = {"forwards": FORWARDS_OWN_HOST, "tier": -1}
+    leaf = assembly.add_nodes(["leaf-a", "leaf-b"], kind="switch", tier=1)
+    for host, rails in [(f"x{i}", [0]) for i in range(3)] + [(f"y{i}", [1]) for i in range(3)] + [("h", [0, 1])]:
+        pcie = assembly.add_nodes([f"{host}-pcie"], kind="pcie", host=host, **own)  # type: ignore[arg-type]
+        for rail in rails:
+            gpu = assembly.add_nodes(
+                [f"{host}-gpu{rail}"], kind="accelerator", is_endpoint=True, forwards=FORWARDS_NOTHING, host=host
+            )
+            nic = assembly.add_nodes([f"{host}-nic{rail}"], kind="nic", host=host, **own)  # type: ignore[arg-type]
+            assembly.connect(gpu, pcie, 100, kind="host_io")
+            assembly.connect(pcie, nic, 400, kind="host_io")
+            assembly.connect(nic, leaf[[rail]], 400, kind="access")
+    return assembly.finish()
+
+
+def test_a_cut_that_may_pass_a_host_of_both_sides_is_an_upper_bound() -> None:
+    fabric = rails_joined_by_one_host()
+    cut = topo.min_cut(fabric, "*-gpu0", "*-gpu1")
+    # True is 200: the x reach only h's other accelerator (100), h's own first adds 100.
+    assert cut.capacity_gbps >= 200
+    assert not cut.exact
+    assert cut.standing.kind == "upper bound"
+    assert topo.min_cut(fabric, "x*-gpu0", "h-gpu0").exact
+
+
+def test_a_source_that_is_down_is_no_source() -> None:
+    fabric = topo.leaf_spine(leaves=2, spines=2, hosts_per_leaf=2)
+    down = State.without(fabric, nodes="host-1")
+    cut = topo.min_cut(fabric, ["host-1", "host-2"], ["host-3"], state=down)
+    assert (cut.n_sources, cut.n_sinks) == (1, 1)
+    with pytest.raises(topo.ParameterError, match="that are up"):
+        topo.min_cut(fabric, "host-1", "host-3", state=down)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import topo
 from topo.build.assembly import Assembly, numbered
-from topo.build.clos import even_width, split_ports
+from topo.build.layers import even_width, split_ports
 from topo.fabric import FORWARDS_NOTHING, Fabric
 
 
@@ -199,7 +199,7 @@ def test_split_ports_uses_the_most_down_ports() -> None:
         (lambda: topo.clos(100, tiers=2, radix=(64, 64, 64)), r"radix lists 3 values; this fabric needs 2"),
         (lambda: topo.clos(100, taper=0.0), r"taper is 0.0; it must be above 0"),
         (lambda: topo.rail_optimized(10, tiers=4), r"tiers is 4; a rail-optimized fabric is built with 2 or 3"),
-        (lambda: topo.rail_optimized(10, hosts_per_unit=64), r"cannot take 64 hosts .*at most 63"),
+        (lambda: topo.rail_optimized(10, hosts_per_unit=64), r"cannot take 64 ports to hosts .*at most 63"),
         (lambda: topo.rail_optimized(4096), r"do not fit.*one more tier"),
         (lambda: topo.rail_optimized(512, tiers=3, spine_groups=100), r"128 leaves do not fill 100 spine groups"),
     ],

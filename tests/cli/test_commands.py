@@ -57,7 +57,7 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_show_json_has_the_fields_of_the_results(capsys: pytest.CaptureFixture[str]) -> None:
     shown = json.loads(said(capsys, "show", POD, "--format", "json"))
-    assert list(shown) == ["fabric", "inventory", "oversubscription", "published"]
+    assert list(shown) == ["fabric", "inventory", "oversubscription", "buildable", "published"]
     assert shown["inventory"].keys() == fields(Inventory)
     assert shown["oversubscription"].keys() == fields(Oversubscription)
     assert shown["published"].keys() == fields(PublishedNumbers)

@@ -71,7 +71,8 @@ def attachments(network: Network) -> Attachments:
     source, target = source[outward], target[outward]
     end_index = _positions(len(nodes), ends)
     simple = full[target] & (end_index[source] >= 0)
-    if simple.sum() == np.count_nonzero(end_index[source] >= 0):
+    comes_back = (nodes.forwards == FORWARDS_OWN_HOST) & (nodes.domain.codes >= 0)
+    if simple.sum() == np.count_nonzero(end_index[source] >= 0) and not comes_back.any():
         entries = np.stack([end_index[source[simple]], target[simple], np.ones(int(simple.sum()), np.int64)])
         inside = np.empty((0, 3), np.int64)
     else:
@@ -99,20 +100,41 @@ def _through_hosts(network: Network, ends: Array, full: Array, source: Array, ta
     here = _counts_matrix(start_rows, ends[start_rows], (len(ends), n))
     foreign = _counts_matrix(np.empty(0, int), np.empty(0, int), (len(ends), n))
     seen_here, seen_foreign = here, foreign
-    entries, pairs, step = [], [], 0
-    while here.nnz or foreign.nnz:
+    to_chip, from_chip = _chip_steps(network, full, own)
+    entries, pairs, step, at_chip = [], [], 0, foreign
+    while here.nnz or foreign.nnz or at_chip.nnz:
         step += 1
         entries.append(_entries(here @ to_relay, step))
         reached = here @ (first_end if step == 1 else next_end) + foreign @ next_end
         pairs.append(_entries(reached, step))
         foreign = _unseen(foreign @ to_own + here @ to_other, seen_foreign)
-        here = _unseen(here @ to_own, seen_here)
+        back = _of_own_host(at_chip @ from_chip, host[ends], host)
+        at_chip = here @ to_chip
+        here = _unseen(here @ to_own + back, seen_here)
         seen_here, seen_foreign = seen_here + here, seen_foreign + foreign
     end_index = _positions(n, ends)
     inside = np.concatenate(pairs, axis=1)
     inside[1] = end_index[inside[1]]
     inside = _sorted_least(inside[:, inside[0] < inside[1]], len(ends))
     return np.concatenate(entries, axis=1), inside.T
+
+
+def _chip_steps(network: Network, full: Array, own: Array) -> tuple[Any, Any]:
+    """Links to and from the switch chips of a scale-up domain, over which a host's own traffic may come back to it."""
+    nodes, n = network.fabric.nodes, len(network.fabric.nodes)
+    a, b, domain = network.a, network.b, nodes.domain.codes
+    mine = network.fabric.links.kind.is_any("scale_up")[network.links] & (domain[a] == domain[b]) & (domain[a] >= 0)
+    up, down = mine & own[a] & full[b], mine & full[a] & own[b]
+    part, chip = np.concatenate([a[up], b[down]]), np.concatenate([b[up], a[down]])
+    every = np.ones(len(part), bool)
+    return _counts_directed(part, chip, every, n), _counts_directed(chip, part, every, n)
+
+
+def _of_own_host(matrix: Any, row_host: Array, column_host: Array) -> Any:
+    """The entries whose column is a part of the host of their row."""
+    coo = matrix.tocoo()
+    mine = row_host[coo.row] == column_host[coo.col]
+    return _counts_matrix(coo.row[mine], coo.col[mine], matrix.shape)
 
 
 def _positions(n: int, rows: Array) -> NDArray[np.int64]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from topo.analysis.inventory import tier_name
 from topo.fabric import Fabric
-from topo.parts import SWITCHES, SwitchPart, switch_part
+from topo.parts import SWITCHES, SwitchPart
 from topo.result import Result, Row
 from topo.table import Array
 from topo.units import format_gbps
@@ -80,9 +80,15 @@ class Buildable(Result):
                         f"{n_fitting:,} could be listed parts; the fullest, {most.used_text}: {', '.join(most.parts)}",
                     )
                 )
-            rows += [Row(f"{use.tier_name} no listed part could be", _refusal(use)) for use in mine if not use.parts]
+            rows += [
+                Row(f"{use.tier_name} switches that no listed part could be", _refusal(use))
+                for use in mine
+                if not use.parts
+            ]
         if self.n_not_judged:
-            rows.append(Row("switches not judged", f"{self.n_not_judged:,}: no cables, or a rate is unknown"))
+            rows.append(
+                Row("switches not judged", f"{self.n_not_judged:,}: no cable leaves them, or one of unknown rate does")
+            )
         return rows or [Row("switches", "none")]
 
 
@@ -90,7 +96,7 @@ def _refusal(use: SwitchUse) -> str:
     more = f" and {use.n_switches - 1:,} more" if use.n_switches > 1 else ""
     return (
         f"{use.example}{more}: {use.used_text} make {format_gbps(use.total_gbps)}; the nearest listed, {use.nearest}, "
-        f"has {switch_part(use.nearest).modes_text}, {format_gbps(use.nearest_gbps)} in all"
+        f"has {format_gbps(use.nearest_gbps)}"
     )
 
 
@@ -102,10 +108,11 @@ def buildable(fabric: Fabric) -> Buildable:
     alone. Switches inside hosts and the links inside a chassis do not count.
 
     >>> import topo
-    >>> print(buildable(topo.leaf_spine(leaves=4, spines=2, hosts_per_leaf=120, parallel=32)))
-    Could its switches be built
-      leaf switches   4 could be listed parts; the fullest, 184 x 400 Gb/s: arista-7808r3, q3400-ra
-      spine switches  2 could be listed parts; the fullest, 128 x 400 Gb/s: arista-7808r3, ethernet-51t, q3400-ra, ...
+    >>> found = buildable(topo.leaf_spine(leaves=4, spines=2, hosts_per_leaf=120, parallel=32))
+    >>> print(found.rows()[0].value)
+    leaf-1 and 3 more: 184 x 400 Gb/s make 73.6 Tb/s; the nearest listed, ethernet-51t, has 51.2 Tb/s
+    >>> found.uses[1].parts
+    ('ethernet-51t', 'q3400-ra', 'sn5600')
     """
     rows = fabric.switches[fabric.nodes.host.codes[fabric.switches] < 0]
     node, rate = _cabled_ports(fabric)

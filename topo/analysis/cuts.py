@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from topo.analysis.flow import max_flow
+from topo.analysis.flow import Flow, max_flow
 from topo.errors import DisconnectedError, ParameterError
 from topo.fabric import FORWARDS_ALL, FORWARDS_OWN_HOST, Fabric, LinkSet, Selector, State
 from topo.network import Network
@@ -26,6 +26,7 @@ class MinCut(Result):
     through; equal to the most traffic the sources can send the sinks (Ford and Fulkerson)."""
 
     capacity_gbps: float
+    exact: bool
     links: LinkSet
     n_sources: int
     n_sinks: int
@@ -33,15 +34,17 @@ class MinCut(Result):
     source_side: NDArray[np.bool_] = hidden()
     title: ClassVar[str] = "Minimum cut"
 
+    @property
+    def standing(self) -> Standing:
+        """Exact, or an upper bound where the flow may pass through a host that holds both a source and a sink."""
+        if self.exact:
+            return Standing("exact", "max-flow equals the cut")
+        return Standing("upper bound", "traffic of others may pass through hosts that hold a source and a sink")
+
     def rows(self) -> list[Row]:
         """The answer line by line."""
         return [
-            Row(
-                "capacity, one direction",
-                self.capacity_gbps,
-                "Gb/s",
-                Standing("exact", "max-flow equals the cut"),
-            ),
+            Row("capacity, one direction", self.capacity_gbps, "Gb/s", self.standing),
             Row("links in the cut", len(self.links)),
             Row("sources, sinks", f"{self.n_sources:,}, {self.n_sinks:,}"),
             Row("link kinds", ", ".join(self.kinds)),
@@ -60,7 +63,9 @@ def min_cut(
     """Minimum cut from ``sources`` to ``sinks`` over the links that carry traffic; parallel links all count.
 
     Both are selectors: globs over node or host names, rows, or a mask. Nothing relays through a node that does not
-    forward. A link at rate 0 is present: it may stand in the cut with 0. Exact: the cut's capacity equals a flow.
+    forward. A link at rate 0 is present: it may stand in the cut with 0. Exact, the cut's capacity equals a flow;
+    an upper bound only where traffic enters and leaves an opened host that holds both a source and a sink, since
+    whose it is cannot be told apart. Nodes that ``state`` takes down are no sources or sinks.
 
     >>> import topo
     >>> f = topo.leaf_spine(leaves=2, spines=2, hosts_per_leaf=4)
@@ -73,8 +78,10 @@ def min_cut(
     :raises InputError: a link of unknown rate.
     """
     source_rows, sink_rows = fabric.rows(sources), fabric.rows(sinks)
+    if state is not None and state.node_present is not None:
+        source_rows, sink_rows = source_rows[state.node_present[source_rows]], sink_rows[state.node_present[sink_rows]]
     if not source_rows.size or not sink_rows.size:
-        raise ParameterError("min_cut needs at least one source and one sink")
+        raise ParameterError("min_cut needs at least one source and one sink that are up")
     label = np.arange(2, len(fabric.nodes) + 2)
     label[source_rows] = 0
     both = sink_rows[label[sink_rows] == 0]
@@ -103,14 +110,34 @@ def min_cut(
     if abs(total - flow.value) > 1e-9 * max(1.0, total):
         raise ArithmeticError(f"flow {flow.value} and cut {total} differ; please report this fabric")
     links = LinkSet.of(fabric, rows, capacity[rows])
-    return MinCut(total, links, len(source_rows), len(sink_rows), network.kinds, node_side)
+    exact = not _may_pass_a_mixed_host(fabric, source_rows, sink_rows, label, number, flow)
+    return MinCut(total, exact, links, len(source_rows), len(sink_rows), network.kinds, node_side)
+
+
+def _may_pass_a_mixed_host(
+    fabric: Fabric, sources: Array, sinks: Array, label: Array, number: Array, flow: Flow
+) -> bool:
+    """Whether the flow both enters and leaves an opened host that holds a source and a sink."""
+    host = fabric.nodes.host.codes
+    own = (fabric.nodes.forwards == FORWARDS_OWN_HOST) & (host >= 0)
+    mixed = np.intersect1d(host[sources], host[sinks])
+    mine = own & np.isin(host, mixed[mixed >= 0])
+    if not mine.any():
+        return False
+    host_of = np.full(len(flow.source_side), -1)
+    host_of[number[label[mine]]] = host[mine]
+    inside, outside = host_of[flow.tail], host_of[flow.head]
+    crossing = (inside != outside) & (flow.tail > 1) & (flow.head > 1)
+    leaves, enters = inside[crossing & (inside >= 0)], outside[crossing & (outside >= 0)]
+    return bool(np.isin(leaves, enters).any())
 
 
 def usable_arcs(network: Network, sources: Array, sinks: Array) -> tuple[Array, Array, Array]:
     """Arcs that traffic from ``sources`` to ``sinks`` may use: (tail, head, link row).
 
     A node that forwards nothing is used only as an end. A part of a host carries only its own host's traffic: arcs
-    into a host without sinks and out of a host without sources are left out.
+    into a host without sinks and out of a host without sources are left out, but for those over which traffic of the
+    host goes through the switch chips of its scale-up domain and comes back.
     """
     fabric = network.fabric
     forwards = fabric.nodes.forwards
@@ -129,7 +156,12 @@ def usable_arcs(network: Network, sources: Array, sinks: Array) -> tuple[Array, 
         own_leave, own_enter = may_leave | (own & has_source), may_enter | (own & has_sink)
         may_pass = own | may_leave | may_enter
         inside = (host[tail] == host[head]) & (has_source | has_sink)[tail] & may_pass[tail] & may_pass[head]
-        keep = (own_leave[tail] & own_enter[head]) | inside
+        # Over the switch chips of its domain a host's own traffic may come back to another part of the host.
+        domain = fabric.nodes.domain.codes
+        scale_up = np.tile(fabric.links.kind.is_any("scale_up")[network.links], 2)
+        passes = may_leave | may_enter | (own & (has_source | has_sink))
+        within = scale_up & (domain[tail] == domain[head]) & (domain[tail] >= 0) & passes[tail] & passes[head]
+        keep = (own_leave[tail] & own_enter[head]) | inside | within
     link = np.concatenate([network.links, network.links])
     return tail[keep], head[keep], link[keep]
 

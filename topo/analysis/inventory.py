@@ -18,7 +18,7 @@ from topo.units import format_gbps
 
 __all__ = ["Inventory", "SwitchGroup", "TierPair", "inventory", "tier_name"]
 
-_TIER_NAMES = {-1: "host part", 0: "tier 0", 1: "leaf", 2: "spine", 3: "core"}
+_TIER_NAMES = {-2: "scale-up tier 2", -1: "scale-up", 0: "tier 0", 1: "leaf", 2: "spine", 3: "core"}
 
 
 def tier_name(tier: int) -> str:
@@ -87,6 +87,8 @@ class Inventory(Result):
     n_used_ports: int
     n_free_ports: int
     switch_groups: tuple[SwitchGroup, ...]
+    scale_up_groups: tuple[SwitchGroup, ...]
+    """Switch chips of scale-up domains and hosts; ``n_switches`` and the ports above leave them out."""
     tier_pairs: tuple[TierPair, ...]
     injection_gbps: float | None
     """All endpoints sending at once, one direction; None where a rate is unknown."""
@@ -108,7 +110,7 @@ class Inventory(Result):
             Row("hosts", self.n_hosts),
             Row("switches", self.n_switches),
         ]
-        for group in self.switch_groups:
+        for group in (*self.switch_groups, *self.scale_up_groups):
             part = f" {group.part}" if group.part else ""
             rate = f" of {format_gbps(group.port_gbps)}" if group.port_gbps is not None else ""
             text = (
@@ -129,7 +131,7 @@ class Inventory(Result):
         named = (
             ("host links", self.n_host_links),
             ("fabric links", self.n_fabric_links),
-            ("links inside hosts", self.n_inside_host_links),
+            ("links inside hosts and scale-up domains", self.n_inside_host_links),
             ("service links", self.n_service_links),
             ("loopback cables", self.n_loopback_links),
             ("links only one end reported", self.n_one_sided_links),
@@ -191,6 +193,7 @@ def inventory(
         n_used_ports=sum(group.n_used_ports for group in groups),
         n_free_ports=sum(group.n_free_ports for group in groups),
         switch_groups=groups,
+        scale_up_groups=_switch_groups(fabric, np.flatnonzero(nodes.kind.is_any("scale_up_switch") & present)),
         tier_pairs=_tier_pairs(network, rates),
         injection_gbps=_injection(network, rates),
         n_unknown_rates=int(np.isnan(rates).sum()),
@@ -223,6 +226,7 @@ def _link_classes(network: Network) -> Array:
     a, b = network.a, network.b
     host = nodes.host.codes
     inside = (host[a] == host[b]) & (host[a] >= 0)
+    inside |= network.fabric.links.kind.is_any("scale_up")[network.links]
     host_link = ((attached[a] & switch[b]) | (switch[a] & attached[b])) & ~inside
     return np.stack([host_link, switch[a] & switch[b] & ~inside, inside])
 
@@ -313,15 +317,28 @@ def _injection(network: Network, rates: Array) -> float | None:
 
 
 def _components(attached: Attachments) -> tuple[tuple[int, ...], int, int]:
-    """Endpoints of each part that relays join, endpoints in several parts, endpoints attached to none."""
+    """Endpoints of each part that relays join, endpoints in several parts, endpoints joined to nothing.
+
+    Switch chips of scale-up domains count where there is nothing else; endpoints that only the inside of their host
+    joins make a part of their own.
+    """
+    from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
+    n = len(attached.endpoints)
+    chip = attached.network.fabric.nodes.kind.is_any("scale_up_switch")[attached.relays][attached.relay]
+    counted = ~chip if (~chip).any() else ~np.zeros(len(chip), bool)
     _, part = connected_components(attached.adjacency, directed=False)
-    pairs = np.unique(np.stack([attached.endpoint, part[attached.relay].astype(np.int64)], axis=1), axis=0)
+    pairs = np.unique(np.stack([attached.endpoint, part[attached.relay].astype(np.int64)], axis=1)[counted], axis=0)
     sizes = np.bincount(pairs[:, 1])
-    touches = np.bincount(pairs[:, 0], minlength=len(attached.endpoints))
-    largest = tuple(sorted(sizes[sizes > 0].tolist(), reverse=True))
-    return largest, int((touches > 1).sum()), int((touches == 0).sum())
+    touches = np.bincount(pairs[:, 0], minlength=n)
+    inside = attached.inside[(touches[attached.inside[:, :2]] == 0).all(axis=1)]
+    joined = coo_array((np.ones(len(inside)), (inside[:, 0], inside[:, 1])), shape=(n, n))
+    _, island = connected_components(joined, directed=False)
+    islands = np.bincount(island[touches == 0])
+    alone = int((islands == 1).sum())
+    largest = tuple(sorted([*sizes[sizes > 0].tolist(), *islands[islands > 1].tolist()], reverse=True))
+    return largest, int((touches > 1).sum()), alone
 
 
 def _notes(sizes: tuple[int, ...], shared: int, unattached: int, unknown: int) -> tuple[str, ...]:

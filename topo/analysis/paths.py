@@ -323,7 +323,7 @@ def _answer(
     by_hops = dict(sorted(by_hops.items()))
     joined = sum(by_hops.values())
     mean = sum(h * p for h, p in by_hops.items()) / joined if joined else None
-    standing = Standing("exact", "all pairs, switches with equal neighbours once")
+    standing = Standing("exact", "every pair counted")
     interval = None
     if not chosen.is_all:
         interval = _interval(moments)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from topo.analysis.bisection import bisection_bandwidth
 from topo.analysis.oversubscription import oversubscription
+from topo.analysis.published_inside import COUNTED_INSIDE
 from topo.errors import InputError
 from topo.fabric import Fabric
 from topo.network import Network
@@ -279,5 +280,6 @@ COUNTED: dict[str, Callable[[Fabric], float | None]] = {
     "injection_gbps": _injection_gbps,
     "cost_usd": _cost_usd,
     "bisection_gbps": _bisection_gbps,
+    **COUNTED_INSIDE,
 }
 """How each number that a spec may expect is counted in a fabric; None where there is no single number."""

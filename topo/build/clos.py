@@ -9,158 +9,81 @@ from dataclasses import dataclass
 import numpy as np
 
 from topo.build.assembly import Assembly, numbered
+from topo.build.hosts import HostPorts, add_hosts
+from topo.build.layers import SWITCH_WORDS, Layer, add_layer, even_width, positive, split_ports
 from topo.errors import ParameterError
-from topo.fabric import FORWARDS_NOTHING, Fabric, Origin
+from topo.fabric import Fabric, Origin
 from topo.table import Array, Labels
 from topo.units import parse_gbps
 
-__all__ = ["Layer", "add_layer", "clos", "even_width", "fat_tree", "leaf_spine", "positive", "split_ports"]
+__all__ = ["ClosPlan", "clos", "fat_tree", "leaf_spine", "positive", "sized_clos"]
 
-_SWITCH = {1: "leaf", 2: "spine", 3: "core"}
 _BLOCK = {2: "pod", 3: "zone"}
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
-    """A switch tier above the leaves: each block joins ``children`` blocks below.
+class ClosPlan:
+    """A folded Clos to stand over hosts: the leaves take the hosts' ports in order, ``ends_per_leaf`` each.
 
-    Switch i of every child block connects to its own ``width`` switches of this tier, by ``parallel`` links each.
+    ``leaf_radix`` 0 gives leaves just the ports they use; ``breakout`` is how many host links share a leaf's port.
     """
 
-    children: int
-    width: int
-    parallel: int = 1
-    radix: int = 0
+    ends_per_leaf: int
+    layers: tuple[Layer, ...]
+    link_gbps: float
+    leaf_radix: int = 0
+    breakout: int = 1
+    ports_per_cage: int = 0
+    switch_part: str | None = None
+    leaf_part: str | None = None
 
+    @property
+    def has_pods(self) -> bool:
+        """Whether leaves stand in pods: there is more than one tier above them."""
+        return len(self.layers) > 1
 
-def positive(**numbers: int) -> None:
-    """Refuse counts that are not whole numbers of at least 1.
-
-    :raises ParameterError: naming the parameter and its value.
-    """
-    for name, value in numbers.items():
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-            raise ParameterError(f"{name} is {value!r}; it must be a whole number of at least 1")
-
-
-def even_width(links_below: int, ports_down: int, uplinks: int) -> int:
-    """Fewest upper switches that take ``links_below`` cables on ``ports_down`` ports each and divide ``uplinks``.
-
-    The second condition gives every pair of switches the same number of parallel links; published spine counts
-    follow it: 24 leaves of 32 uplinks need 12 spines of 64 ports, but 32 is not a multiple of 12, so 16 are built.
-
-    >>> even_width(24 * 32, 64, 32), even_width(32 * 72, 144, 72)
-    (16, 18)
-
-    :raises ParameterError: even one upper switch for each uplink has too few ports.
-    """
-    least = math.ceil(links_below / ports_down)
-    for width in range(max(1, least), uplinks + 1):
-        if uplinks % width == 0:
-            return width
-    raise ParameterError(
-        f"{links_below} links from below do not fit: with {uplinks} uplinks a switch there are at most {uplinks} "
-        f"switches of {ports_down} ports above; use a larger radix, fewer switches below, or one more tier"
-    )
-
-
-def split_ports(radix: int, taper: float, *, down_gbps: float = 1.0, up_gbps: float = 1.0) -> tuple[int, int]:
-    """Most down-ports with the up-ports that keep down over up capacity at or below ``taper``.
-
-    >>> split_ports(64, 1.0), split_ports(48, 2.0), split_ports(64, 2.0)
-    ((32, 32), (32, 16), (42, 21))
-    """
-    for down in range(radix - 1, 0, -1):
-        up = math.ceil(down * down_gbps / (taper * up_gbps) - 1e-9)
-        if down + up <= radix:
-            return down, up
-    raise ParameterError(f"a switch of {radix} ports cannot hold a taper of {taper:g}:1")
-
-
-def add_layer(
-    assembly: Assembly,
-    below: Array,
-    layer: Layer,
-    gbps: float,
-    *,
-    tier: int,
-    switch: str,
-    block: str,
-    part: str | None = None,
-    label_blocks: bool = True,
-) -> Array:
-    """Add one switch tier over ``below``, an array (blocks, switches); returns the new one (blocks, switches).
-
-    Switch i of a lower block goes to plane i: ``layer.width`` switches that take switch i of every child block.
-    """
-    n_blocks, per_block = below.shape
-    group = np.arange(n_blocks) // layer.children
-    n_groups = int(group[-1]) + 1
-    size = per_block * layer.width
-    block_no = np.repeat(np.arange(1, n_groups + 1), size)
-    switch_no = np.tile(np.arange(1, size + 1), n_groups)
-    names = numbered(f"{switch}-{{}}", switch_no)
-    pod: Labels | None = None
-    if n_groups > 1:
-        names = numbered(f"{block}-{{}}-{switch}-{{}}", block_no, switch_no)
-        if label_blocks:
-            pod = Labels(block_no - 1, numbered(f"{block}-{{}}", np.arange(1, n_groups + 1)))
-    rows = assembly.add_nodes(names, kind="switch", tier=tier, radix=layer.radix, port_gbps=gbps, pod=pod, part=part)
-    upper = rows.reshape(n_groups, per_block, layer.width)
-    assembly.stripe(below[:, :, None], upper[group], layer.parallel, gbps)
-    return rows.reshape(n_groups, size)
-
-
-def _folded(
-    name: str,
-    n_hosts: int,
-    hosts_per_leaf: int,
-    layers: Sequence[Layer],
-    *,
-    link_gbps: float,
-    host_gbps: float,
-    leaf_radix: int = 0,
-    made_by: str,
-) -> Fabric:
-    assembly = Assembly(name)
-    n_leaves = math.ceil(n_hosts / hosts_per_leaf)
-    leaf = np.arange(n_hosts) // hosts_per_leaf
-    pods = len(layers) > 1
-    pod_of_leaf = np.arange(n_leaves) // layers[0].children if pods else np.zeros(n_leaves, int)
-    pod_names = numbered("pod-{}", np.arange(1, pod_of_leaf[-1] + 2))
-    hosts = numbered("host-{}", np.arange(1, n_hosts + 1))
-    host_rows = assembly.add_nodes(
-        hosts,
-        kind="host",
-        is_endpoint=True,
-        forwards=FORWARDS_NOTHING,
-        host=Labels(np.arange(n_hosts), hosts),
-        pod=Labels(pod_of_leaf[leaf], pod_names) if pods else None,
-    )
-    if pods:
-        leaf_names = numbered("pod-{}-leaf-{}", pod_of_leaf + 1, np.arange(n_leaves) % layers[0].children + 1)
-    else:
-        leaf_names = numbered("leaf-{}", np.arange(1, n_leaves + 1))
-    leaf_rows = assembly.add_nodes(
-        leaf_names,
-        kind="switch",
-        tier=1,
-        radix=leaf_radix,
-        port_gbps=link_gbps if leaf_radix else np.nan,
-        pod=Labels(pod_of_leaf, pod_names) if pods else None,
-    )
-    assembly.connect(host_rows, leaf_rows[leaf], host_gbps, kind="access")
-    below = leaf_rows.reshape(-1, 1)
-    for tier, layer in enumerate(layers, start=2):
-        below = add_layer(
-            assembly,
-            below,
-            layer,
-            link_gbps,
-            tier=tier,
-            switch=_SWITCH.get(tier, f"tier{tier}"),
-            block=_BLOCK.get(tier, f"block{tier}"),
+    def over(self, assembly: Assembly, ports: HostPorts) -> Array:
+        """Add the switches and join them to every port of the hosts, those on standby last; returns the leaves."""
+        ends = ports.node.ravel()
+        if ports.standby is not None:
+            ends = np.concatenate([ends, ports.standby.node.ravel()])
+        leaf = np.arange(len(ends)) // self.ends_per_leaf
+        number = np.arange(int(leaf[-1]) + 1)
+        pod = number // self.layers[0].children if self.has_pods else number * 0
+        names = numbered("leaf-{}", number + 1)
+        if self.has_pods:
+            names = numbered("pod-{}-leaf-{}", pod + 1, number % self.layers[0].children + 1)
+        rows = assembly.add_nodes(
+            names,
+            kind="switch",
+            tier=1,
+            radix=self.leaf_radix,
+            port_gbps=max(self.link_gbps, ports.gbps * self.breakout) if self.leaf_radix else np.nan,
+            ports_per_cage=self.ports_per_cage,
+            pod=Labels(pod, numbered("pod-{}", np.arange(1, pod[-1] + 2))) if self.has_pods else None,
+            part=self.leaf_part or self.switch_part,
         )
+        assembly.connect(ends, rows[leaf], ports.gbps, kind="access", legs=self.breakout)
+        below = rows.reshape(-1, 1)
+        for tier, layer in enumerate(self.layers, start=2):
+            below = add_layer(
+                assembly,
+                below,
+                layer,
+                self.link_gbps,
+                tier=tier,
+                switch=SWITCH_WORDS.get(tier, f"tier{tier}"),
+                block=_BLOCK.get(tier, f"block{tier}"),
+                part=self.switch_part,
+                ports_per_cage=self.ports_per_cage,
+            )
+        return rows
+
+
+def _folded(name: str, n_hosts: int, plan: ClosPlan, *, host_gbps: float, made_by: str) -> Fabric:
+    assembly = Assembly(name)
+    hosts_per_pod = plan.ends_per_leaf * plan.layers[0].children if plan.has_pods else 0
+    plan.over(assembly, add_hosts(assembly, n_hosts, gbps=host_gbps, hosts_per_pod=hosts_per_pod))
     return assembly.finish(Origin(made_by=made_by))
 
 
@@ -187,9 +110,7 @@ def leaf_spine(
     return _folded(
         f"leaf-spine {leaves}x{spines}",
         leaves * hosts_per_leaf,
-        hosts_per_leaf,
-        [Layer(leaves, spines, parallel)],
-        link_gbps=parse_gbps(link_gbps),
+        ClosPlan(hosts_per_leaf, (Layer(leaves, spines, parallel),), parse_gbps(link_gbps)),
         host_gbps=parse_gbps(host_gbps),
         made_by=f"leaf_spine(leaves={leaves}, spines={spines}, hosts_per_leaf={hosts_per_leaf}, "
         f"link_gbps={link_gbps}, host_gbps={host_gbps}, parallel={parallel})",
@@ -214,9 +135,7 @@ def fat_tree(k: int, *, link_gbps: float = 400) -> Fabric:
     return _folded(
         f"fat-tree k={k}",
         k * half * half,
-        half,
-        [Layer(half, half, 1), Layer(k, half, 1)],
-        link_gbps=parse_gbps(link_gbps),
+        ClosPlan(half, (Layer(half, half), Layer(k, half)), parse_gbps(link_gbps)),
         host_gbps=parse_gbps(link_gbps),
         made_by=f"fat_tree({k}, link_gbps={link_gbps})",
     )
@@ -243,26 +162,42 @@ def clos(
 
     :raises ParameterError: the hosts do not fit, with the most that do.
     """
-    positive(hosts=hosts, tiers=tiers)
+    link = parse_gbps(link_gbps)
+    host = link if host_gbps is None else parse_gbps(host_gbps)
+    return _folded(
+        f"clos {tiers} tiers, {hosts} hosts",
+        hosts,
+        sized_clos(hosts, tiers=tiers, radix=radix, taper=taper, link_gbps=link, host_gbps=host),
+        host_gbps=host,
+        made_by=f"clos({hosts}, tiers={tiers}, radix={radix}, taper={taper}, link_gbps={link_gbps}, "
+        f"host_gbps={host_gbps})",
+    )
+
+
+def sized_clos(
+    ends: int,
+    *,
+    tiers: int,
+    radix: int | Sequence[int],
+    taper: float | Sequence[float] = 1.0,
+    link_gbps: float,
+    host_gbps: float,
+) -> ClosPlan:
+    """The smallest folded Clos of these tiers, radices and tapers that takes ``ends`` host ports.
+
+    >>> [(layer.children, layer.width) for layer in sized_clos(64, tiers=3, radix=8, link_gbps=1, host_gbps=1).layers]
+    [(4, 4), (4, 2)]
+
+    :raises ParameterError: the ends do not fit, with the most that do.
+    """
+    positive(hosts=ends, tiers=tiers)
     radices = _per_tier(radix, tiers, "radix")
     tapers = _per_tier(taper, max(tiers - 1, 1), "taper")
     positive(**{f"radix of tier {i}": int(r) for i, r in enumerate(radices, 1)})
     if any(not (t > 0 and math.isfinite(t)) for t in tapers):
         raise ParameterError(f"taper is {taper!r}; it must be above 0, 1.0 for non-blocking")
-    link = parse_gbps(link_gbps)
-    host = link if host_gbps is None else parse_gbps(host_gbps)
-    down, layers = _sized(hosts, [int(r) for r in radices], [float(t) for t in tapers], link, host)
-    return _folded(
-        f"clos {tiers} tiers, {hosts} hosts",
-        hosts,
-        down,
-        layers,
-        link_gbps=link,
-        host_gbps=host,
-        leaf_radix=int(radices[0]),
-        made_by=f"clos({hosts}, tiers={tiers}, radix={radix}, taper={taper}, link_gbps={link_gbps}, "
-        f"host_gbps={host_gbps})",
-    )
+    down, layers = _sized(ends, [int(r) for r in radices], [float(t) for t in tapers], link_gbps, host_gbps)
+    return ClosPlan(down, tuple(layers), link_gbps, leaf_radix=int(radices[0]))
 
 
 def _per_tier(value: float | Sequence[float], n: int, name: str) -> list[float]:

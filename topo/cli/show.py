@@ -23,6 +23,7 @@ def show(
     format: FormatOption = Format.text,
 ) -> None:
     """Show what a fabric is made of, where it narrows, and its published numbers against the built ones."""
+    from topo.analysis.buildable import buildable
     from topo.analysis.inventory import inventory
     from topo.analysis.oversubscription import oversubscription
     from topo.analysis.published import published_numbers
@@ -32,7 +33,7 @@ def show(
 
     loaded = load(fabric, assume_gbps=assume_gbps, format=read_as)
     answers: dict[str, Result | TopoError] = {}
-    for name, ask in (("inventory", inventory), ("oversubscription", oversubscription)):
+    for name, ask in (("inventory", inventory), ("oversubscription", oversubscription), ("buildable", buildable)):
         try:
             answers[name] = ask(loaded)
         except TopoError as error:

@@ -5,22 +5,18 @@ from __future__ import annotations
 import importlib
 import inspect
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any
 
-from topo.document import Document, kind_of_value, nearest
+from topo.document import Document
 from topo.errors import FabricError, ParameterError
 from topo.fabric import Fabric
-from topo.units import parse_gbps
+from topo.spec.parameters import blamed, checked, parameters_of
 
 __all__ = ["BUILDERS", "Builder", "built"]
 
 _MOST_PORTS = 64_000_000
-_NOT_PARAMETERS = ("name", "host_part", "switch_part")
-_WORDS = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +37,7 @@ class Builder:
     @property
     def parameters(self) -> dict[str, inspect.Parameter]:
         """What a spec may give; name and parts are keys of the spec itself."""
-        signature = inspect.signature(self.function)
-        return {name: p for name, p in signature.parameters.items() if name not in _NOT_PARAMETERS}
+        return parameters_of(self.function)
 
 
 def _leaf_spine_ports(given: Mapping[str, Any]) -> float:
@@ -62,11 +57,72 @@ def _clos_ports(given: Mapping[str, Any]) -> float:
 
 def _rail_ports(given: Mapping[str, Any]) -> float:
     units = math.ceil(given["hosts"] / max(given["hosts_per_unit"], 1))
-    switches = given["tiers"] * units * given["rails"]
+    leaves = max(1, given["hosts_per_unit"] // max(given["hosts_per_leaf"] or given["hosts_per_unit"], 1))
+    switches = given["tiers"] * units * given["rails"] * leaves
     return float(
         given["hosts"] * given["rails"] + switches * given["radix"] + given["managers"] * given["links_per_manager"]
     )
 
+
+def _multi_plane_ports(given: Mapping[str, Any]) -> float:
+    ends = float(given["hosts"] * given["rails"] * max(given["planes"], 1))
+    unit, rails = given["hosts_per_unit"] or given["hosts"], given["rails"]
+    spread = rails * given["radix"] * math.ceil(given["hosts"] / max(unit, 1)) if given["fabric"] != "clos" else 0
+    return float(2 * given["tiers"] * (2 * ends + given["planes"] * (spread + given["radix"] ** 2)))
+
+
+def _rail_only_ports(given: Mapping[str, Any]) -> float:
+    planes = given["rails"] * given["ports"]
+    return float(given["tiers"] * planes * (4.0 * given["hosts"] + given["radix"] ** 2))
+
+
+def _dual_tor_ports(given: Mapping[str, Any]) -> float:
+    hosts = given["segments"] * (given["hosts_per_segment"] + given["backup_hosts"])
+    leaves = given["segments"] * given["rails"] * given["tors"]
+    return float(2 * hosts * given["rails"] * given["tors"] + 3 * given["tiers"] * leaves * given["radix"])
+
+
+def _tapered_pods_ports(given: Mapping[str, Any]) -> float:
+    leaves = given["pods"] * given["leaves_per_pod"]
+    ends = leaves * given["hosts_per_leaf"] * given["rails"]
+    spines = given["pods"] * given["spines_per_pod"]
+    return float(ends + leaves * given["leaf_radix"] + 3 * spines * given["spine_radix"] + given["core_radix"] ** 2)
+
+
+def _joined_zones_ports(given: Mapping[str, Any]) -> float:
+    switches = given["zones"] * (given["leaves"] + given["spines"]) + given["joints"]
+    return float(given["zones"] * given["leaves"] * given["hosts_per_leaf"] + switches * given["radix"])
+
+
+# A host opened or a host of a rack has at most so many ports inside.
+_PORTS_INSIDE = 600.0
+
+
+def _server_ports(given: Mapping[str, Any]) -> float:
+    return _PORTS_INSIDE * float(given["hosts"])
+
+
+def _domain_ports(given: Mapping[str, Any]) -> float:
+    return _PORTS_INSIDE * float(given["domains"]) * float(given["hosts"] or 100)
+
+
+def _ualink_ports(given: Mapping[str, Any]) -> float:
+    return float(given["stations"]) * float(max(given["accelerators"], given["switch_ports"])) * 2
+
+
+def _mesh_ports(given: Mapping[str, Any]) -> float:
+    dims = given["dims"]
+    return float(given["links"]) * math.prod(map(float, dims)) * sum(map(float, dims))
+
+
+def _cluster_ports(given: Mapping[str, Any]) -> float:
+    hosts, storage = given["hosts"], given["storage"]
+    each = float(hosts.hosts_per_domain or 50) if hosts.template in _LARGE else 1.0
+    servers = float(storage.servers * storage.ports_per_server) if storage else 0.0
+    return _PORTS_INSIDE * float(hosts.count) * each + 6 * servers
+
+
+_LARGE = ("cloudmatrix384", "dgx-h100-nvlink-256", "gb200-nvl72")
 
 BUILDERS: dict[str, Builder] = {
     row.name: row
@@ -75,6 +131,16 @@ BUILDERS: dict[str, Builder] = {
         Builder("fat_tree", "topo.build.clos", "k", _fat_tree_ports),
         Builder("clos", "topo.build.clos", "radix", _clos_ports),
         Builder("rail_optimized", "topo.build.rail", "radix", _rail_ports),
+        Builder("multi_plane", "topo.build.planes", "radix", _multi_plane_ports),
+        Builder("rail_only", "topo.build.planes", "radix", _rail_only_ports),
+        Builder("dual_tor", "topo.build.segments", "radix", _dual_tor_ports),
+        Builder("tapered_pods", "topo.build.pods", None, _tapered_pods_ports),
+        Builder("joined_zones", "topo.build.zones", "radix", _joined_zones_ports),
+        Builder("server", "topo.build.opened", None, _server_ports),
+        Builder("scale_up_domain", "topo.build.scale_up", None, _domain_ports),
+        Builder("ualink_pod", "topo.build.scale_up", None, _ualink_ports),
+        Builder("full_mesh_pod", "topo.build.scale_up_mesh", None, _mesh_ports),
+        Builder("cluster", "topo.build.cluster", None, _cluster_ports),
     )
 }
 """Every builder that a spec may name."""
@@ -87,7 +153,8 @@ def built(name: str, given: Mapping[str, Any], document: Document) -> Fabric:
         refuses, or a fabric too large to be meant.
     """
     row = BUILDERS[name]
-    values = _checked(row, given, document)
+    place = ("parameters",)
+    values = checked(row.function, row.name, given, place, document)
     complete = {key: p.default for key, p in row.parameters.items()} | values
     # Bounds before building: a slip of the keyboard must not fill the memory.
     n_ports = row.n_ports(complete)
@@ -99,69 +166,6 @@ def built(name: str, given: Mapping[str, Any], document: Document) -> Fabric:
     try:
         return row.function(**values)
     except (ParameterError, FabricError) as error:
-        raise document.error(_blamed(str(error), values), f"{error}") from None
+        raise document.error(blamed(str(error), given, place), f"{error}") from None
     except (MemoryError, OverflowError):
         raise document.error(("parameters",), "the fabric does not fit into memory; use smaller numbers") from None
-
-
-def _blamed(message: str, values: Mapping[str, Any]) -> tuple[str, ...]:
-    """The parameter that a builder's message names first."""
-    found = {name: match.start() for name in values if (match := re.search(rf"\b{re.escape(name)}\b", message))}
-    return ("parameters", min(found, key=found.__getitem__)) if found else ("parameters",)
-
-
-def _checked(row: Builder, given: Mapping[str, Any], document: Document) -> dict[str, Any]:
-    allowed = row.parameters
-    hints = get_type_hints(row.function)
-    values = {}
-    for key, value in given.items():
-        place = ("parameters", key)
-        if key not in allowed:
-            hint = nearest(key, allowed)
-            if key in _NOT_PARAMETERS:
-                hint = "; it is a key of the spec itself, one level up"
-            raise document.error(place, f"is not a parameter of {row.name}{hint}")
-        if key.endswith("_gbps") and isinstance(value, str):
-            values[key] = _rate(value, place, document)
-        elif _fits(value, hints[key]):
-            values[key] = value
-        else:
-            raise document.error(place, f"{kind_of_value(value)} is not {_described(hints[key])}")
-    for key, parameter in allowed.items():
-        if parameter.default is inspect.Parameter.empty and key not in values:
-            needed = ", ".join(k for k, p in allowed.items() if p.default is inspect.Parameter.empty)
-            raise document.error(("parameters",), f"{key} is missing; {row.name} needs {needed}")
-    return values
-
-
-def _rate(text: str, place: tuple[str, str], document: Document) -> float:
-    try:
-        return parse_gbps(text)
-    except ParameterError as error:
-        raise document.error(place, str(error)) from None
-
-
-def _fits(value: Any, hint: Any) -> bool:
-    """Whether a document's value is of a builder's type, without conversions other than whole to real numbers."""
-    origin = get_origin(hint)
-    if origin in (Union, UnionType):
-        return any(_fits(value, member) for member in get_args(hint))
-    if origin is Literal:
-        return value in get_args(hint)
-    if isinstance(origin, type) and issubclass(origin, Sequence):
-        return isinstance(value, list) and all(_fits(item, get_args(hint)[0]) for item in value)
-    if hint is float:
-        return isinstance(value, (int, float)) and not isinstance(value, bool)
-    if hint is int:
-        return isinstance(value, int) and not isinstance(value, bool)
-    return value is None if hint is NoneType else isinstance(value, hint)
-
-
-def _described(hint: Any) -> str:
-    if get_origin(hint) in (Union, UnionType):
-        return " or ".join(_described(member) for member in get_args(hint) if member is not NoneType)
-    if get_origin(hint) is Literal:
-        return "one of " + ", ".join(map(str, get_args(hint)))
-    if get_origin(hint) is not None:
-        return "a list, each item " + _described(get_args(hint)[0])
-    return _WORDS.get(hint, str(getattr(hint, "__name__", hint)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -18,6 +18,7 @@ from topo.analysis.bisection.problem import Problem, even_sizes, make_problem, w
 from topo.analysis.bisection.search import best_split
 from topo.analysis.bisection.spread import spectral_bound, uniform_bound
 from topo.analysis.bisection.transport import Embedding, candidates, charges_of
+from topo.analysis.bisection.upward import upward_embedding
 from topo.analysis.cuts import min_cut
 from topo.fabric import Fabric, LinkSet, Selector, State
 from topo.result import Result, Row, Standing, hidden
@@ -25,6 +26,7 @@ from topo.table import Array, freeze
 
 __all__ = ["Bisection", "bisection_bandwidth"]
 
+_ROUNDING = 1e-9
 _MOST_FOR_GENERAL_BOUNDS = 2000
 _HOW = {
     "tree": "switches selected by tier, joined by flows that respect every link",
@@ -40,7 +42,9 @@ class Bisection(Result):
     """Bracket of the bisection bandwidth, in Gb/s one direction, with a witness for each bound.
 
     ``links`` is the cut behind ``upper_gbps``; ``side`` (over nodes) and ``endpoints`` are what a checker needs for
-    it. ``lower_method`` names the kind of lower witness and ``witness`` holds its data where it has any.
+    it. ``lower_method`` names the kind of lower witness and ``witness`` holds its data where it has any;
+    ``lower_keep`` is ``none`` where the bound is that of splitting endpoints singly, which holds for whole hosts all
+    the more.
     ``full_gbps`` is the least injection of the smaller half: a non-blocking fabric reads a ratio of 1.
     """
 
@@ -53,6 +57,7 @@ class Bisection(Result):
     halves: tuple[int, int]
     kinds: tuple[str, ...]
     lower_method: str
+    lower_keep: str
     links: LinkSet
     seed: int
     side: NDArray[np.bool_] = hidden()
@@ -80,13 +85,15 @@ class Bisection(Result):
     @property
     def lower_how(self) -> str:
         """How the lower bound was proved."""
-        return _HOW[self.lower_method]
+        single = "; endpoints split singly" if self.lower_keep != self.keep else ""
+        return _HOW[self.lower_method] + single
 
     @property
     def upper_how(self) -> str:
         """What proves the upper bound."""
         small, large = self.halves
-        return f"a cut of {len(self.links):,} links between halves of {small:,} and {large:,} endpoints"
+        links = "1 link" if len(self.links) == 1 else f"{len(self.links):,} links"
+        return f"a cut of {links} between halves of {small:,} and {large:,} endpoints"
 
     def rows(self) -> list[Row]:
         """The answer line by line."""
@@ -129,9 +136,9 @@ def bisection_bandwidth(
     B = min over even S of min-cut(S, rest). Even means as even as whole units allow: ``keep="host"`` keeps the
     endpoints of a host together, ``"domain"`` those of a scale-up domain, ``"none"`` splits them singly. Rates are
     one direction. Lower and upper bound each carry a witness that ``topo.analysis.bisection.certificate`` verifies;
-    they meet on healthy Clos, fat-tree and rail-optimized fabrics of any taper, and wherever there are at most 20
-    switches. Cost: near linear there (seconds for a million endpoints); degraded and untiered fabrics take a search
-    that draws on ``seed``.
+    they meet on healthy Clos, fat-tree and rail-optimized fabrics of any taper, and where there are at most 20
+    switches that equal units hang on. Cost: near linear there (seconds for a million endpoints); degraded and
+    untiered fabrics take a search that draws on ``seed``.
 
     >>> import topo
     >>> answer = bisection_bandwidth(topo.leaf_spine(leaves=3, spines=4, hosts_per_leaf=8, link_gbps=1, host_gbps=1))
@@ -146,33 +153,40 @@ def bisection_bandwidth(
     smaller, larger = even_sizes(problem.weight)
     tree = tree_of(problem)
     lower, method, witness = _lower_bound(problem, tree, smaller)
+    lower_keep = keep
     upper, side = best_split(problem, tree, smaller, lower, seed)
     if lower < upper:
         found = enumerated(problem, smaller)
         if found is not None:
             lower, method, witness = found[0], "enumeration", None
             upper, side = min((upper, side), (problem.cut_gbps(found[1]), found[1]), key=lambda pair: pair[0])
-            lower = upper if abs(upper - lower) <= 1e-9 * max(upper, 1.0) else lower
+        elif keep != "none" and smaller == len(problem.chosen) // 2:
+            finer = make_problem(fabric, problem.chosen, "none", kinds=kinds, state=state)
+            bound = _lower_bound(finer, tree_of(finer), smaller)
+            if bound[0] > lower:
+                (lower, method, witness), lower_keep = bound, "none"
+    if int(problem.weight[side[: problem.n_units]].sum()) not in (smaller, larger):
+        raise ArithmeticError("the split found is not even; please report this fabric")
+    upper, node_side, links = _cut_of(problem, problem.chosen, side, upper)
+    if abs(upper - lower) <= _ROUNDING * upper:
+        lower = upper
     if lower > upper:
         raise ArithmeticError(f"lower bound {lower} exceeds upper bound {upper}; please report this fabric")
-    n_units = problem.n_units
-    chosen = np.flatnonzero((problem.vertex_of_node >= 0) & (problem.vertex_of_node < n_units))
-    upper, node_side, links = _cut_of(problem, chosen, side, upper)
-    network = problem.network
     return Bisection(
         lower_gbps=lower,
         upper_gbps=upper,
         full_gbps=_full_gbps(problem, smaller),
-        n_endpoints=len(chosen),
-        n_units=n_units,
+        n_endpoints=len(problem.chosen),
+        n_units=problem.n_units,
         keep=keep,
         halves=(smaller, larger),
-        kinds=network.kinds,
+        kinds=problem.network.kinds,
         lower_method=method,
+        lower_keep=lower_keep,
         links=links,
         seed=seed,
         side=freeze(node_side),
-        endpoints=freeze(chosen),
+        endpoints=problem.chosen,
         state=state,
         witness=witness,
     )
@@ -188,7 +202,7 @@ def _cut_of(problem: Problem, chosen: Array, side: Array, upper: float) -> tuple
     node_side = np.where(vertex >= 0, side[np.maximum(vertex, 0)], False)
     if has_parts(network):
         ones = node_side[chosen]
-        cut = min_cut(fabric, chosen[ones], chosen[~ones], kinds=network.kinds, state=network.state)
+        cut = min_cut(fabric, chosen[ones], chosen[~ones], kinds=problem.network.kinds, state=network.state)
         return cut.capacity_gbps, cut.source_side, cut.links
     crossing = (vertex[network.a] >= 0) & (vertex[network.b] >= 0) & (node_side[network.a] != node_side[network.b])
     return upper, node_side, LinkSet.of(fabric, network.links[crossing], network.capacity_gbps[crossing])
@@ -200,17 +214,29 @@ def tree_of(problem: Problem) -> BlockTree | None:
     return grow_tree(bases) if bases is not None else None
 
 
+def _embeddings(tree: BlockTree | None) -> Iterator[Embedding]:
+    """The embedding that is exact on proportional fabrics, then those for uneven and for degraded ones."""
+    if tree is None:
+        return
+    tried = candidates(tree)
+    yield next(tried)
+    upward = upward_embedding(tree)
+    if upward is not None:
+        yield upward
+    yield from tried
+
+
 def _lower_bound(problem: Problem, tree: BlockTree | None, smaller: int) -> tuple[float, str, Embedding | None]:
     best: tuple[float, str, Embedding | None] = (0.0, "trivial", None)
     outer = without_inner_switches(problem)
     for seen in (tree, tree_of(outer) if outer is not None else None):
-        for embedding in candidates(seen) if seen is not None else ():
+        for embedding in _embeddings(seen):
             charges = charges_of(embedding)
             value = TreeCost(embedding.tree, embedding.kappa, [smaller], charges).solve().cost
             value = rounded_up(value, problem.unit_gbps)
             if value > best[0]:
                 best = (value, "tree", embedding)
-            if outer is None and charges.flat == 0 and not charges.total.any():
+            if outer is None and embedding.tree is seen and charges.flat == 0 and not charges.total.any():
                 return best
     if tree is not None and problem.n_vertices > _MOST_FOR_GENERAL_BOUNDS:
         return best
@@ -224,7 +250,7 @@ def _lower_bound(problem: Problem, tree: BlockTree | None, smaller: int) -> tupl
 def rounded_up(value: float, unit: float) -> float:
     """The next multiple of the rate that divides every cut; values within rounding error of a multiple take it."""
     if not unit:
-        return max(0.0, value * (1 - 1e-9))
+        return max(0.0, value)
     return max(0.0, math.ceil(value / unit - 1e-6) * unit)
 
 

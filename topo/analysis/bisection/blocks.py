@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import connected_components
 from topo.analysis.bisection.problem import Problem
 from topo.table import Array
 
-__all__ = ["Bases", "BlockTree", "find_bases", "grow_tree"]
+__all__ = ["Bases", "BlockTree", "find_bases", "grow_tree", "tiers_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +149,7 @@ def _demoted(n: int, bases: Array, a: Array, b: Array, c: Array, hosts: Array) -
 def grow_tree(bases: Bases) -> BlockTree | None:
     """The block tree over the bases; ``None`` where the switches above never join them all."""
     n = bases.n_vertices
-    tier = _tiers(bases)
+    tier = tiers_of(bases)
     base_tier = tier[bases.vertex]
     element = np.full(n, -1, np.int64)
     n_bases = len(bases.vertex)
@@ -188,7 +188,7 @@ def grow_tree(bases: Bases) -> BlockTree | None:
     return None
 
 
-def _tiers(bases: Bases) -> Array:
+def tiers_of(bases: Bases) -> Array:
     """Distance from the bases plus one; a very large number for vertices that are not reached."""
     n = bases.n_vertices
     unreached = np.iinfo(np.int64).max

@@ -1,18 +1,26 @@
-"""Small checkers of the two witnesses of a bisection bracket, written apart from the code that finds them.
+"""Small checkers of the two witnesses of a bisection bracket; a claim that does not hold raises.
 
-They read the fabric's own tables again and use no search; a claim that does not hold raises.
+The cut is recounted from the fabric's own tables. A lower bound is recomputed from its witness without search: shares,
+conservation and capacity of every flow are checked on the merged graph of the problem, and the cheapest labelling of
+the block tree is solved again; both the merging and that minimum are the library's own code, which the tests hold
+against brute force.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import connected_components
 
-from topo.analysis.bisection import Bisection, rounded_up, tree_of
+from topo.analysis.bisection import Bisection, rounded_up
+from topo.analysis.bisection.blocks import Bases, find_bases
+from topo.analysis.bisection.exhaustive import MOST_VERTICES
 from topo.analysis.bisection.knapsack import Charges, TreeCost
 from topo.analysis.bisection.problem import Problem, even_sizes, make_problem, without_inner_switches
+from topo.analysis.bisection.search import cheapest_units
 from topo.analysis.bisection.transport import Embedding
 from topo.analysis.cuts import usable_arcs
 from topo.errors import TopoError
@@ -74,8 +82,9 @@ def check_lower(fabric: Fabric, answer: Bisection) -> None:
         _claim(answer.lower_gbps == 0, "a bound without a witness is above 0")
         return
     state = answer.state
-    problem = make_problem(fabric, answer.endpoints, answer.keep, kinds=answer.kinds, state=state)
+    problem = make_problem(fabric, answer.endpoints, answer.lower_keep, kinds=answer.kinds, state=state)
     smaller = answer.halves[0]
+    _claim(answer.lower_keep == answer.keep or even_sizes(problem.weight) == answer.halves, "the halves differ")
     if answer.lower_method == "tree":
         _claim(answer.witness is not None, "no embedding is given")
         assert answer.witness is not None
@@ -97,10 +106,11 @@ def _claim(holds: bool, reason: str) -> None:
 
 def _embedded(problem: Problem, witness: Embedding, smaller: int) -> float:
     """Shares are distributions, flows keep to supply, demand and capacity; then the tree's minimum less the unsent."""
-    trees = [tree_of(p) for p in (problem, without_inner_switches(problem)) if p is not None]
-    same = [t for t in trees if t is not None and np.array_equal(t.element, witness.tree.element)]
-    _claim(bool(same), "the blocks are not the fabric's")
-    tree, bases = same[0], same[0].bases
+    tree, bases = witness.tree, witness.tree.bases
+    own = [find_bases(p) for p in (problem, without_inner_switches(problem)) if p is not None]
+    _claim(any(b is not None and _same_bases(b, bases) for b in own), "the units and links are not the fabric's")
+    _claim(np.array_equal(tree.element[bases.vertex], np.arange(tree.n_bases)), "a base does not stand for itself")
+    _claim(bool((tree.parent[:-1] > np.arange(len(tree.parent) - 1)).all()), "the blocks are no tree")
     n, n_elements = len(tree.element), len(tree.parent)
     share, kappa = witness.share, witness.kappa
     has = tree.element >= 0
@@ -140,6 +150,12 @@ def _embedded(problem: Problem, witness: Embedding, smaller: int) -> float:
     return TreeCost(tree, kappa, [smaller], charges).solve().cost
 
 
+def _same_bases(one: Bases, other: Bases) -> bool:
+    return one.n_vertices == other.n_vertices and all(
+        np.array_equal(getattr(one, field.name), getattr(other, field.name)) for field in dataclasses.fields(Bases)
+    )
+
+
 def _opposed(parent: Array, element: Array, is_base: Array, kappa: Array, share: Array, net: coo_array) -> Array:
     """For each block, the largest unmet demand of one of its switches over that switch's share."""
     wanted = np.bincount(np.maximum(parent, 0)[is_base], kappa[is_base], len(parent))
@@ -160,6 +176,8 @@ def _uniform(problem: Problem, smaller: int) -> float:
         problem.n_vertices,
         np.concatenate([problem.weight, np.zeros(problem.n_vertices - problem.n_units)]),
     )
+    if connected_components(adjacency, directed=False)[0] > 1:
+        return 0.0
     loads = np.zeros(adjacency.nnz)
     row = np.repeat(np.arange(n), np.diff(adjacency.indptr))
     for source in range(problem.n_units):
@@ -213,19 +231,25 @@ def _spectral(problem: Problem, smaller: int) -> float:
 
 
 def _enumerated(problem: Problem, smaller: int) -> float:
-    """Every side of every switch once more, one at a time in plain arithmetic."""
+    """Every side of every switch (of every unit too, where there are few) once more, one at a time."""
     n, m = problem.n_units, problem.n_vertices - problem.n_units
-    access = problem.adjacency[:n, n:].toarray()
-    switches = problem.adjacency[n:, n:].toarray()
-    take = smaller // int(problem.weight[0])
+    adjacency = problem.adjacency.toarray()
+    total = int(problem.weight.sum())
     best = math.inf
+    if problem.n_vertices <= MOST_VERTICES:
+        for code in range(1 << (n + m - 1)):
+            one = (code >> np.arange(n + m) & 1).astype(bool)
+            if int(problem.weight[one[:n]].sum()) in (smaller, total - smaller):
+                best = min(best, float(adjacency[one][:, ~one].sum()))
+        return best
+    access, switches = adjacency[:n, n:], adjacency[n:, n:]
     for code in range(1 << (m - 1)):
-        one = np.array([bool(code >> i & 1) for i in range(m)])
+        one = (code >> np.arange(m) & 1).astype(bool)
         between = switches[one][:, ~one].sum()
         if between >= best:
             continue
         if_one, if_zero = access[:, ~one].sum(axis=1), access[:, one].sum(axis=1)
-        gain = np.sort(if_one - if_zero)
-        for count in (take, n - take):
-            best = min(best, float(between + if_zero.sum() + gain[:count].sum()))
+        for size in (smaller, total - smaller):
+            chosen = cheapest_units(problem.weight, if_one - if_zero, size)
+            best = min(best, float(between + if_zero.sum() + (if_one - if_zero)[chosen].sum()))
     return best

@@ -22,7 +22,7 @@ __all__ = ["Charges", "Split", "TreeCost"]
 
 _PLAIN, _ALL_0, _ALL_1, _MIXED = 3, 0, 1, 2
 _MOST_SPECIAL = 3
-_MOST_STEPS = 30_000
+_MOST_STEPS = 40_000
 
 Key = tuple[int, int, int]
 """(endpoints of special classes on side 1, endpoints of the mixed class or -1, labels the tracked bases bear)."""

@@ -43,11 +43,15 @@ def direct_edges(network: Network, chosen: Array) -> Edges:
     host = fabric.nodes.host.codes.astype(np.int64)
     is_chosen = np.zeros(n, bool)
     is_chosen[chosen] = True
-    part = (fabric.nodes.forwards == FORWARDS_OWN_HOST) & ~fabric.nodes.is_endpoint
+    part = (fabric.nodes.forwards == FORWARDS_OWN_HOST) & ~is_chosen
     live = np.zeros(int(host.max(initial=-1)) + 2, bool)
     live[host[is_chosen & (host >= 0)]] = True
     inner = (part | is_chosen) & live[host] & (host >= 0)
-    a, b, gbps = network.a.astype(np.int64), network.b.astype(np.int64), network.capacity_gbps
+    # What forwards nothing and takes no part is no way out, as a CPU that relays nothing.
+    dead = (fabric.nodes.forwards == FORWARDS_NOTHING) & ~is_chosen
+    alive = ~dead[network.a] & ~dead[network.b]
+    a, b, gbps = network.a[alive].astype(np.int64), network.b[alive].astype(np.int64), network.capacity_gbps[alive]
+    links = network.links[alive]
     same = inner[a] & inner[b] & (host[a] == host[b])
     leaves_host = ~same & ((part & inner)[a] ^ (part & inner)[b])
     idle = (part & ~inner)[a] | (part & ~inner)[b]
@@ -55,9 +59,7 @@ def direct_edges(network: Network, chosen: Array) -> Edges:
     owner = np.where((part & inner)[a], a, b)[leaves_host]
     outside = np.where((part & inner)[a], b, a)[leaves_host]
     inside = Edges(a[same], b[same], gbps[same])
-    ways, left = _ways(
-        network, inside, fabric.links.kind.is_any("host_io")[network.links][same], owner, gbps[leaves_host]
-    )
+    ways, left = _ways(network, inside, fabric.links.kind.is_any("host_io")[links][same], owner, gbps[leaves_host])
     ends, cables, amounts = ways
     return Edges(
         np.concatenate([a[plain], inside.a, ends]),

@@ -16,7 +16,7 @@ from topo.analysis.flow import common_unit
 from topo.errors import DisconnectedError, ParameterError
 from topo.fabric import FORWARDS_NOTHING, Fabric, Selector, State
 from topo.network import Network
-from topo.table import Array
+from topo.table import Array, freeze
 
 __all__ = ["KEEP", "Problem", "even_sizes", "make_problem", "without_inner_switches"]
 
@@ -39,6 +39,11 @@ class Problem:
     edge_a: NDArray[np.int64]
     edge_b: NDArray[np.int64]
     capacity: NDArray[np.float64]
+
+    @cached_property
+    def chosen(self) -> NDArray[np.int64]:
+        """Node rows of the endpoints that take part."""
+        return freeze(np.flatnonzero((self.vertex_of_node >= 0) & (self.vertex_of_node < self.n_units)))
 
     @cached_property
     def unit_gbps(self) -> float:
@@ -106,7 +111,7 @@ def make_problem(
     _require_connected(problem)
     if has_parts(network):
         problem = _without_dead_ends(_merged(network, weight, vertex, direct_edges(network, chosen)))
-    return problem
+    return _with_edges(problem, problem.capacity > 0)
 
 
 def without_inner_switches(problem: Problem) -> Problem | None:

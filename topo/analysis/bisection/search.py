@@ -14,7 +14,7 @@ from topo.analysis.bisection.transport import edge_capacity
 from topo.analysis.flow import max_flow
 from topo.table import Array
 
-__all__ = ["best_split", "side_of_split"]
+__all__ = ["best_split", "cheapest_units", "side_of_split"]
 
 _MOST_SEARCH_WORK = 2e6
 _MOST_SWAP_SIZE = 1500
@@ -85,9 +85,7 @@ def _improved(problem: Problem, side: Array, smaller: int) -> tuple[float, Array
     """Alternate: best switches for the split of the units, best split for the switches."""
     cut = problem.cut_gbps(side)
     for _ in range(20):
-        trial = _best_switches(problem, side)
-        if problem.is_uniform:
-            trial = _resplit(problem, trial, smaller)
+        trial = _resplit(problem, _best_switches(problem, side), smaller)
         value = problem.cut_gbps(trial)
         if value >= cut:
             return cut, side
@@ -121,17 +119,44 @@ def _resplit(problem: Problem, side: Array, smaller: int, prefer: Array | None =
     tie = np.zeros(n) if prefer is None else -prefer[:n]
     if prefer is None:
         tie = np.where(side[:n], -1.0, 0.0)
-    take = smaller // int(problem.weight[0]) if problem.is_uniform else _count_for(problem, gain, smaller)
     out = side.copy()
     out[:n] = False
-    out[np.lexsort((tie, np.round(gain, 9)))[:take]] = True
+    if problem.is_uniform:
+        out[np.lexsort((tie, np.round(gain, 9)))[: smaller // int(problem.weight[0])]] = True
+    else:
+        out[cheapest_units(problem.weight, gain + 1e-9 * tie, smaller)] = True
     return out
 
 
-def _count_for(problem: Problem, gain: Array, smaller: int) -> int:
-    """Units of unequal weight: as many of the cheapest as stay within the smaller half."""
-    filled = np.cumsum(problem.weight[np.argsort(gain, kind="stable")])
-    return int(np.searchsorted(filled, smaller, side="right"))
+def cheapest_units(weight: Array, cost: Array, total: int) -> Array:
+    """Units that hold exactly ``total`` endpoints at least summed cost.
+
+    Units of one weight are taken cheapest first; how many of each weight is a knapsack over the weights.
+
+    >>> cheapest_units(np.array([2, 1, 1]), np.array([5.0, 1.0, 2.0]), 2).tolist()
+    [1, 2]
+    """
+    best = np.full(total + 1, np.inf)
+    best[0] = 0.0
+    taken: list[tuple[Array, int, Array]] = []
+    for size in np.unique(weight).tolist():
+        order = np.flatnonzero(weight == size)
+        order = order[np.argsort(cost[order], kind="stable")]
+        prefix = np.concatenate([[0.0], np.cumsum(cost[order])])[: total // size + 1]
+        new, count = np.full(total + 1, np.inf), np.zeros(total + 1, np.int64)
+        for k, price in enumerate(prefix.tolist()):
+            trial = best[: total + 1 - k * size] + price
+            better = trial < new[k * size :]
+            new[k * size :][better] = trial[better]
+            count[k * size :][better] = k
+        best = new
+        taken.append((order, size, count))
+    chosen = []
+    left = total
+    for order, size, count in reversed(taken):
+        chosen.append(order[: count[left]])
+        left -= int(count[left]) * size
+    return np.sort(np.concatenate(chosen))
 
 
 def _smooth_vectors(problem: Problem) -> Array:
@@ -153,19 +178,28 @@ def _smooth_vectors(problem: Problem) -> Array:
 
 
 def _swapped(problem: Problem, side: Array, smaller: int) -> Array:
-    """Swap single-homed groups of equal size between the sides while that lowers the cut (Kernighan and Lin)."""
+    """Swap equals between the sides while that lowers the cut (Kernighan and Lin).
+
+    Switches with their single-homed units where every unit is single-homed, else the units themselves.
+    """
     n = problem.n_units
-    if not problem.is_uniform or problem.n_vertices - n > _MOST_SWAP_SIZE:
-        return side
     adjacency = problem.adjacency
-    switches = np.asarray(adjacency[n:, n:].toarray())
-    hosts = np.asarray((adjacency[:n, n:] > 0).sum(axis=0)).ravel()
-    if hosts.sum() != n:
+    if not problem.is_uniform:
         return side
-    across = side[n:].copy()
+    hosts = np.asarray((adjacency[:n, n:] > 0).sum(axis=0)).ravel()
+    of_switches = hosts.sum() == n and adjacency[:n, :n].nnz == 0
+    span = slice(n, problem.n_vertices) if of_switches else slice(0, n)
+    if span.stop - span.start > _MOST_SWAP_SIZE:
+        return side
+    switches = np.asarray(adjacency[span, span].toarray())
+    fixed: Array = np.zeros(n) if not of_switches else np.zeros(problem.n_vertices - n)
+    if not of_switches:
+        hosts = np.ones(n, np.int64)
+        fixed = np.asarray(adjacency[:n, n:] @ np.where(side[n:], 1.0, -1.0))
+    across = side[span].copy()
     for _ in range(4 * len(across)):
         sign = np.where(across, 1.0, -1.0)
-        gain = -sign * (switches @ sign)
+        gain = -sign * (switches @ sign + fixed)
         one, zero = np.flatnonzero(across), np.flatnonzero(~across)
         value = gain[one][:, None] + gain[zero][None, :] - 2 * switches[np.ix_(one, zero)]
         value[hosts[one][:, None] != hosts[zero][None, :]] = -np.inf
@@ -174,5 +208,5 @@ def _swapped(problem: Problem, side: Array, smaller: int) -> Array:
             break
         across[one[i]], across[zero[j]] = False, True
     out = side.copy()
-    out[n:] = across
-    return _resplit(problem, out, smaller)
+    out[span] = across
+    return _resplit(problem, out, smaller) if of_switches else out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from topo.analysis.bisection.problem import Problem
 from topo.table import Array
@@ -24,6 +25,8 @@ def uniform_bound(problem: Problem, smaller: int) -> float:
     if reduced is None:
         return 0.0
     capacity, weight, access_gbps = reduced
+    if connected_components(capacity, directed=False)[0] > 1:
+        return 0.0
     loads = uniform_loads(capacity, weight)
     busy = loads > 0
     if not busy.any():
@@ -88,7 +91,7 @@ def spectral_bound(problem: Problem, smaller: int) -> float:
     links. 0 where the fabric is not of that kind. The eigenvalue is lowered by its rounding error.
     """
     n_units, n = problem.n_units, problem.n_vertices - problem.n_units
-    if n > _MOST_VERTICES or not problem.is_uniform:
+    if not 2 <= n <= _MOST_VERTICES or not problem.is_uniform:
         return 0.0
     adjacency = problem.adjacency
     access = adjacency[:n_units, n_units:]

@@ -1,0 +1,141 @@
+"""Numbers that a spec may expect of what is inside: scale-up domains, opened hosts, the storage network beside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topo.analysis.bisection import bisection_bandwidth
+from topo.analysis.paths import paths
+from topo.fabric import Fabric
+from topo.network import Network
+
+__all__ = ["COUNTED_INSIDE"]
+
+_BOTH_DIRECTIONS_IN_GBYTE = 2 / 8
+
+
+def _of_kind(fabric: Fabric, *kinds: str) -> NDArray[np.bool_]:
+    return fabric.nodes.kind.is_any(*kinds)
+
+
+def _degree(fabric: Fabric, kind: str, weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    """Links of a kind at each node, or the sum of their weights."""
+    mine = fabric.links.kind.is_any(kind)
+    ends = np.concatenate([fabric.link_a[mine], fabric.link_b[mine]])
+    each = None if weights is None else np.concatenate([weights[mine], weights[mine]])
+    return np.bincount(ends, each, len(fabric.nodes)).astype(float)
+
+
+def _single(values: NDArray[np.float64]) -> float | None:
+    return float(values[0]) if len(values) and (values == values[0]).all() else None
+
+
+def _accelerator_gbps(fabric: Fabric) -> float | None:
+    """Scale-up rate of each accelerator, one direction."""
+    return _single(_degree(fabric, "scale_up", fabric.links.capacity_gbps)[_of_kind(fabric, "accelerator")])
+
+
+def _in_gbyte(count: Callable[[Fabric], float | None]) -> Callable[[Fabric], float | None]:
+    """The same with both directions summed, in GB/s."""
+
+    def both(fabric: Fabric) -> float | None:
+        found = count(fabric)
+        return None if found is None else found * _BOTH_DIRECTIONS_IN_GBYTE
+
+    return both
+
+
+def _total_gbps(fabric: Fabric) -> float:
+    return float(_degree(fabric, "scale_up", fabric.links.capacity_gbps)[_of_kind(fabric, "accelerator")].sum())
+
+
+def _scale_up_bisection_gbps(fabric: Fabric) -> float | None:
+    hosts = fabric.nodes.host.codes[fabric.endpoints]
+    keep = "host" if len(np.unique(hosts)) > 1 else "none"
+    found = bisection_bandwidth(fabric, keep=keep, kinds=["scale_up"])
+    return found.upper_gbps if found.exact else None
+
+
+def _bisection_gbps(fabric: Fabric) -> float | None:
+    found = bisection_bandwidth(fabric)
+    return found.upper_gbps if found.exact else None
+
+
+def _two_link_paths(fabric: Fabric) -> float | None:
+    """Switch chips that any two accelerators of a domain share, each by a link of its own."""
+    from scipy.sparse import csr_array
+
+    network = Network.of(fabric, kinds=["scale_up"])
+    accelerator, chip = _of_kind(fabric, "accelerator"), _of_kind(fabric, "scale_up_switch")
+    a, b = network.a, network.b
+    joined = (accelerator[a] & chip[b]) | (chip[a] & accelerator[b])
+    low, high = np.where(accelerator[a], a, b)[joined], np.where(accelerator[a], b, a)[joined]
+    ends = np.flatnonzero(accelerator & (fabric.nodes.domain.codes == 0))
+    shape = (len(fabric.nodes), len(fabric.nodes))
+    links = csr_array((np.ones(len(low)), (low, high)), shape=shape)[ends]
+    links.sum_duplicates()
+    # Parallel links to a chip make as many disjoint paths as both accelerators have there.
+    smaller = [np.minimum(links[[0]].toarray(), links[[i]].toarray()).sum() for i in range(1, len(ends))]
+    return _single(np.array(smaller))
+
+
+def _scale_up_hops(fabric: Fabric) -> float | None:
+    return paths(fabric, kinds=["scale_up"]).diameter_hops
+
+
+def _chip_tier(fabric: Fabric, tier: int) -> NDArray[np.bool_]:
+    return _of_kind(fabric, "scale_up_switch") & (fabric.nodes.tier == tier)
+
+
+def _scale_up_oversubscription(fabric: Fabric) -> float | None:
+    """Down over up capacity of the chips that have a tier of chips above them."""
+    mine = fabric.links.kind.is_any("scale_up")
+    a, b, rate = fabric.link_a[mine], fabric.link_b[mine], fabric.links.capacity_gbps[mine]
+    chip = _of_kind(fabric, "scale_up_switch")
+    between, below = chip[a] & chip[b], chip[a] ^ chip[b]
+    first = _chip_tier(fabric, -1)
+    up = float(rate[between].sum())
+    down = float(rate[below & (first[a] | first[b])].sum())
+    return down / up if up else None
+
+
+COUNTED_INSIDE: dict[str, Callable[[Fabric], float | None]] = {
+    "n_accelerators": lambda fabric: int(_of_kind(fabric, "accelerator").sum()),
+    "n_domains": lambda fabric: len(np.unique(fabric.nodes.domain.codes[fabric.nodes.domain.codes >= 0])),
+    "n_scale_up_switches": lambda fabric: int(_of_kind(fabric, "scale_up_switch").sum()),
+    "n_scale_up_leaves": lambda fabric: int(_chip_tier(fabric, -1).sum()),
+    "n_scale_up_spines": lambda fabric: int(_chip_tier(fabric, -2).sum()),
+    "n_scale_up_links": lambda fabric: int(fabric.links.kind.is_any("scale_up").sum()),
+    "n_scale_up_switch_links": lambda fabric: int(
+        (
+            fabric.links.kind.is_any("scale_up")
+            & _of_kind(fabric, "scale_up_switch")[fabric.link_a]
+            & _of_kind(fabric, "scale_up_switch")[fabric.link_b]
+        ).sum()
+    ),
+    "scale_up_links_per_accelerator": lambda fabric: _single(
+        _degree(fabric, "scale_up")[_of_kind(fabric, "accelerator")]
+    ),
+    "used_scale_up_ports": lambda fabric: _single(_degree(fabric, "scale_up")[_of_kind(fabric, "scale_up_switch")]),
+    "used_scale_up_spine_ports": lambda fabric: _single(_degree(fabric, "scale_up")[_chip_tier(fabric, -2)]),
+    "scale_up_two_link_paths": _two_link_paths,
+    "scale_up_diameter_hops": _scale_up_hops,
+    "scale_up_oversubscription": _scale_up_oversubscription,
+    "accelerator_scale_up_gbps": _accelerator_gbps,
+    "accelerator_scale_up_both_directions_gbyte_s": _in_gbyte(_accelerator_gbps),
+    "scale_up_total_both_directions_gbyte_s": _in_gbyte(_total_gbps),
+    "scale_up_bisection_gbps": _scale_up_bisection_gbps,
+    "scale_up_bisection_both_directions_gbyte_s": _in_gbyte(_scale_up_bisection_gbps),
+    "bisection_both_directions_gbyte_s": _in_gbyte(_bisection_gbps),
+    "n_storage_switches": lambda fabric: int(_of_kind(fabric, "storage_switch").sum()),
+    "n_storage_host_links": lambda fabric: int(
+        (
+            fabric.links.kind.is_any("storage")
+            & (_of_kind(fabric, "nic")[fabric.link_a] | _of_kind(fabric, "nic")[fabric.link_b])
+        ).sum()
+    ),
+}
+"""How each number of the inside of hosts and domains is counted; None where there is no single number."""
