@@ -24,7 +24,10 @@ _SPEC_SUFFIXES = (".yaml", ".yml")
 
 @dataclass(frozen=True, slots=True)
 class CatalogEntry:
-    """One fabric of the catalogue; counts are the spec's published ones, None where it gives none."""
+    """One fabric of the catalogue; counts are the spec's published ones, None where it gives none.
+
+    Where a fabric is a server or a scale-up domain alone, switches and tiers are those of its scale-up chips.
+    """
 
     name: str
     title: str
@@ -101,8 +104,8 @@ def _entry(spec: Spec, path: Path) -> CatalogEntry:
         title=spec.title,
         operator=spec.operator,
         n_endpoints=found.get("n_endpoints"),
-        n_switches=found.get("n_switches"),
-        n_tiers=found.get("n_tiers"),
+        n_switches=found.get("n_switches", found.get("n_scale_up_switches")),
+        n_tiers=found.get("n_tiers", found.get("n_scale_up_tiers")),
         path=str(path),
     )
 

@@ -106,6 +106,7 @@ COUNTED_INSIDE: dict[str, Callable[[Fabric], float | None]] = {
     "n_accelerators": lambda fabric: int(_of_kind(fabric, "accelerator").sum()),
     "n_domains": lambda fabric: len(np.unique(fabric.nodes.domain.codes[fabric.nodes.domain.codes >= 0])),
     "n_scale_up_switches": lambda fabric: int(_of_kind(fabric, "scale_up_switch").sum()),
+    "n_scale_up_tiers": lambda fabric: len(np.unique(fabric.nodes.tier[_of_kind(fabric, "scale_up_switch")])),
     "n_scale_up_leaves": lambda fabric: int(_chip_tier(fabric, -1).sum()),
     "n_scale_up_spines": lambda fabric: int(_chip_tier(fabric, -2).sum()),
     "n_scale_up_links": lambda fabric: int(fabric.links.kind.is_any("scale_up").sum()),

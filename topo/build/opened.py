@@ -114,11 +114,11 @@ def add_opened_hosts(
     gbps = compute.port_gbps(ports)
     shown = _shown(template, inside, in_domain)
     blocks = {
-        block.name: _add_block(assembly, template, block, names, alone=len(shown) == 1, in_domain=in_domain)
+        block.name: _add_block(assembly, template, block, names, alone=not (inside or in_domain), in_domain=in_domain)
         for block in shown
     }
     for wires in template.wires:
-        if wires.a in blocks and wires.b in blocks:
+        if (inside or in_domain) and wires.a in blocks and wires.b in blocks:
             join_parts(assembly, blocks, wires)
     storage = template.of_purpose("storage")
     waiting = None
@@ -160,8 +160,8 @@ def _add_block(
         "domain": names.of_each(names.domain, count) if scales_up else None,
         "rail": _rail_labels(rails, hosts) if rails else None,
     }
-    # An adapter that stands for its host relays nothing; opened, it passes on what its own host sends.
-    relays = block.relays and (is_accelerator or not alone)
+    # What stands for its host alone relays nothing; opened, it passes on what its own host sends.
+    relays = block.relays and not alone
     rows = assembly.add_nodes(
         _part_names(names.host, block.name, count),
         kind=block.kind,

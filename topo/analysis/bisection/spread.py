@@ -25,8 +25,12 @@ def uniform_bound(problem: Problem, smaller: int) -> float:
     if reduced is None:
         return 0.0
     capacity, weight, access_gbps = reduced
-    if connected_components(capacity, directed=False)[0] > 1:
+    _, part = connected_components(capacity, directed=False)
+    mine = part == part[np.argmax(weight > 0)]
+    if weight[~mine].any():
         return 0.0
+    # What is joined to no endpoint, as parts of a host whose links are not looked at, takes no part.
+    capacity, weight = capacity[mine][:, mine], weight[mine]
     loads = uniform_loads(capacity, weight)
     busy = loads > 0
     if not busy.any():
