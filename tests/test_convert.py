@@ -203,9 +203,7 @@ def test_igraph_rows_are_identity(build: object) -> None:
 def test_sparse_equals_networkx(build: object, weight: str) -> None:
     fabric = build()  # type: ignore[operator]
     graph = to_networkx(fabric)
-    oracle = nx.to_numpy_array(
-        graph, nodelist=range(len(graph)), weight=None if weight == "links" else weight
-    )
+    oracle = nx.to_numpy_array(graph, nodelist=range(len(graph)), weight=None if weight == "links" else weight)
     assert np.array_equal(to_sparse(fabric, weight).toarray(), oracle)  # type: ignore[arg-type]
 
 

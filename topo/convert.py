@@ -77,9 +77,7 @@ def to_igraph(fabric: Fabric) -> igraph.Graph:
     return graph
 
 
-def to_sparse(
-    fabric: Fabric, weight: Literal["links", "capacity_gbps"] = "links"
-) -> csr_array[Any, tuple[int, int]]:
+def to_sparse(fabric: Fabric, weight: Literal["links", "capacity_gbps"] = "links") -> csr_array[Any, tuple[int, int]]:
     """The symmetric node x node matrix of parallel-link counts, or of summed capacity in Gb/s one direction.
 
     Cables that join a node to itself carry nothing and are left out, so the diagonal is 0. A link of capacity
@@ -117,9 +115,7 @@ def to_sparse(
     return matrix
 
 
-def from_networkx(
-    graph: nx.Graph[Any], *, name: str | None = None, capacity_gbps: float | str | None = None
-) -> Fabric:
+def from_networkx(graph: nx.Graph[Any], *, name: str | None = None, capacity_gbps: float | str | None = None) -> Fabric:
     """The fabric of an undirected networkx graph; what :func:`to_networkx` wrote comes back equal.
 
     Any Graph or MultiGraph will do. An edge needs ``capacity_gbps`` (a number of Gb/s or text like '400G';
@@ -138,9 +134,7 @@ def from_networkx(
     :raises InputError: a directed graph, or a node or edge attribute that cannot be used, named.
     """
     if graph.is_directed():
-        raise InputError(
-            "the graph is directed; a link carries both directions, so give graph.to_undirected()"
-        )
+        raise InputError("the graph is directed; a link carries both directions, so give graph.to_undirected()")
     default = None if capacity_gbps is None else parse_gbps(capacity_gbps)
     keys = list(graph.nodes)
     position = {key: row for row, key in enumerate(keys)}
@@ -169,9 +163,7 @@ def _plain(table: Table, name: str) -> list[Any]:
 
 def _records(table: Table) -> list[dict[str, Any]]:
     names = list(table.columns())
-    return [
-        dict(zip(names, row, strict=True)) for row in zip(*(_plain(table, n) for n in names), strict=True)
-    ]
+    return [dict(zip(names, row, strict=True)) for row in zip(*(_plain(table, n) for n in names), strict=True)]
 
 
 def _link_records(fabric: Fabric) -> list[dict[str, Any]]:
@@ -218,9 +210,7 @@ def _column(table: type[Table], name: str, values: list[Any], places: list[str])
         return fits
     except (ValueError, TypeError, OverflowError):
         bad = next((i for i, value in enumerate(filled) if not _fits(value, dtype)), 0)
-        raise InputError(
-            f"{places[bad]}: {name} is {filled[bad]!r}; expected {dtype.name} ({spec.meaning})"
-        ) from None
+        raise InputError(f"{places[bad]}: {name} is {filled[bad]!r}; expected {dtype.name} ({spec.meaning})") from None
 
 
 def _fits(value: Any, dtype: np.dtype[Any]) -> bool:
@@ -234,9 +224,7 @@ def _fits(value: Any, dtype: np.dtype[Any]) -> bool:
         return False
 
 
-def _given(
-    table: type[Table], rows: list[Mapping[str, Any]], places: list[str], skip: set[str]
-) -> dict[str, Any]:
+def _given(table: type[Table], rows: list[Mapping[str, Any]], places: list[str], skip: set[str]) -> dict[str, Any]:
     """Columns that at least one row has an attribute for."""
     present = set().union(*(row.keys() for row in rows)) if rows else set()
     return {
@@ -256,9 +244,7 @@ def _node_table(
     rows: list[Mapping[str, Any]] = [graph.nodes[key] for key in keys]
     places = [f"node {key!r}" for key in keys]
     columns = _given(NodeTable, rows, places, {"name"})
-    columns["name"] = np.array(
-        [str(row.get("name", key)) for key, row in zip(keys, rows, strict=True)], np.str_
-    )
+    columns["name"] = np.array([str(row.get("name", key)) for key, row in zip(keys, rows, strict=True)], np.str_)
     a = np.array([position[edge[0]] for edge in edges], np.int64)
     b = np.array([position[edge[1]] for edge in edges], np.int64)
     if "is_endpoint" not in columns:
@@ -295,17 +281,13 @@ def _tiers(a: Array, b: Array, is_endpoint: Array) -> Array:
     return np.maximum(tier, 0).astype(np.int8)
 
 
-def _port_table(
-    graph: nx.Graph[Any], edges: list[_Edge], position: Mapping[Any, int]
-) -> tuple[PortTable, Array]:
+def _port_table(graph: nx.Graph[Any], edges: list[_Edge], position: Mapping[Any, int]) -> tuple[PortTable, Array]:
     """All ports, and the port rows (end A, end B) of each edge: those the graph lists, or new ones in order."""
     listed = graph.graph.get("ports")
     if not listed or any("port_a" not in edge[3] or "port_b" not in edge[3] for edge in edges):
         return _new_ports(edges, position)
     rows = [row for row in listed if row["node"] in position]
-    new_row = {
-        old: new for new, old in enumerate(i for i, row in enumerate(listed) if row["node"] in position)
-    }
+    new_row = {old: new for new, old in enumerate(i for i, row in enumerate(listed) if row["node"] in position)}
     places = [f"port {row}" for row in new_row]
     columns = _given(PortTable, rows, places, {"node"})
     columns["node"] = np.array([position[row["node"]] for row in rows], np.int32)
@@ -314,9 +296,7 @@ def _port_table(
         for side, key in enumerate(("port_a", "port_b")):
             port = new_row.get(edge[3][key])
             if port is None or listed[edge[3][key]]["node"] not in edge[:2]:
-                raise InputError(
-                    f"{_edge_text(edge)}: {key} is {edge[3][key]!r}, which is no port of its nodes"
-                )
+                raise InputError(f"{_edge_text(edge)}: {key} is {edge[3][key]!r}, which is no port of its nodes")
             ends[i, side] = port
     return PortTable(**columns), ends
 

@@ -272,9 +272,7 @@ class Fabric:
     nodes: NodeTable
     ports: PortTable
     links: LinkTable
-    groups: GroupTable = field(
-        default_factory=lambda: GroupTable(group=Labels.of([]), row=np.empty(0, np.int32))  # type: ignore[arg-type]
-    )
+    groups: GroupTable = field(default_factory=lambda: GroupTable(group=Labels.of([]), row=np.empty(0, np.int32)))
     origin: Origin = field(default_factory=Origin)
 
     def __post_init__(self) -> None:

@@ -7,7 +7,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -146,6 +146,8 @@ class Labels:
         codes = self.codes if rows is None else self.codes[np.asarray(rows)]
         if not len(self.labels):
             return np.full(len(codes), "", dtype="U1")
+        if not codes.size or codes.min() >= 0:
+            return self.labels[codes]
         return np.where(codes >= 0, self.labels[np.maximum(codes, 0)], "")
 
     def matches(self, patterns: str | Iterable[str]) -> NDArray[np.bool_]:
@@ -204,7 +206,7 @@ class Table:
     :raises FabricError: columns of different lengths or shapes.
     """
 
-    __dataclass_fields__: Any
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
     def __post_init__(self) -> None:
         lengths = {name: len(value) for name in self.columns() if (value := getattr(self, name)) is not None}

@@ -42,7 +42,7 @@ def hops(fabric: Fabric, a: int, b: int) -> int:
 
 
 BUILT = {
-    "dgx-h100 rail-optimized": (ClusterHosts("dgx-h100", 3), RailPlan(hosts_per_unit=2, radix=8, uplinks=4)),
+    "dgx-h100 rail-optimized": (ClusterHosts("dgx-h100", 3), RailPlan(hosts_per_unit=2, radix=16, uplinks=4)),
     "dgx-a100 rail-only": (ClusterHosts("dgx-a100", 2), RailsOver(tiers=1, radix=8, link_gbps=200)),
     "nvl72 closed rail-only": (
         ClusterHosts("gb200-nvl72", 2, inside=False, hosts_per_domain=2),
@@ -331,15 +331,17 @@ def test_a_cluster_is_one_spec_file(tmp_path: Path) -> None:
     [
         ("count: 4", "count: four", r"mine.yaml:11: key parameters.hosts.count: 'four' is not a whole number"),
         ("count: 4", "cuont: 4", r"mine.yaml:11: key parameters.hosts.cuont: .*did you mean 'count'"),
-        ("    count: 4\n", "", r"mine.yaml:9: key parameters.hosts: count is missing; cluster hosts needs template, co"),
+        ("    count: 4\n", "", r"mine.yaml:9: key parameters.hosts: count is missing; cluster hosts needs template"),
         ("dgx-h100", "dgx-h10", r"mine.yaml:10: key parameters.hosts.template: template is 'dgx-h10'.*'dgx-h100'"),
-        ("    builder: rail_optimized\n", "", r"mine.yaml:12: key parameters.scale_out: builder is missing; .*rail_only"),
+        ("    builder: rail_optimized\n", "", r"mine.yaml:12: key parameters.scale_out: builder is missing; .*clos"),
         ("rail_optimized", "rail_optimised", r"mine.yaml:13: key parameters.scale_out.builder: .*'rail_optimized'"),
         ("radix: 16", "radius: 16", r"mine.yaml:15: key parameters.scale_out.radius: is not a parameter of rail_opt"),
         ("400G", "fast", r"mine.yaml:16: key parameters.scale_out.link_gbps: .*fast"),
-        ("hosts_per_unit: 4", "hosts_per_unit: 20", r"mine.yaml:14: key parameters.scale_out.hosts_per_unit: .* at most"),
+        ("hosts_per_unit: 4", "hosts_per_unit: 20", r"mine.yaml:14: key parameters.scale_out.hosts_per_unit: .*most"),
         ("count: 4", "count: 1000000", r"mine.yaml:8: key parameters: would make about 6e\+08 ports"),
-        ("  hosts:\n    template: dgx-h100\n    count: 4", "  hosts: 4", r"mine.yaml:9: key parameters.hosts: 4 is not k"),
+        ("radix: 16", "radix: 1000000000", r"mine.yaml:8: key parameters: would make about .* ports"),
+        ("count: 4", "count: 0", r"mine.yaml:11: key parameters.hosts.count: count is 0"),
+        ("  hosts:\n    template: dgx-h100\n    count: 4", "  hosts: 4", r"mine.yaml:9: key parameters.hosts: 4 is"),
         ("radix: 16", "switch_part: qm9700", r"mine.yaml:15: .*it is a key of the spec itself, at the top"),
     ],
 )  # fmt: skip
@@ -354,7 +356,7 @@ def test_every_plan_stands_over_hosts_of_any_making() -> None:
         "clos": ClosOver(tiers=2, radix=16),
         "multi_plane": PlanesPlan(ClosOver(tiers=1, radix=64)),
         "rail_only": RailsOver(tiers=2, radix=8),
-        "rail_optimized": RailPlan(hosts_per_unit=2, radix=8),
+        "rail_optimized": RailPlan(hosts_per_unit=2, radix=32, uplinks=8),
     }
     assert given.keys() == PLANS.keys()
     for name, plan in given.items():

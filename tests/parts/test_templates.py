@@ -141,6 +141,6 @@ def test_eight_gpu_servers_pair_each_gpu_with_one_adapter(shared_data: Path, fil
     assert sorted(pairs) == list(range(8)) and all(len(nics) == 1 for nics in pairs.values())
     assert sorted(nic for (nic,) in pairs.values()) == list(range(8))
     template = host_template("dgx-h100")
-    tree = {wires.a: dict((i, j) for i, j, _ in wires.pairs) for wires in template.wires if wires.b == "pcie"}
+    tree = {wires.a: {i: j for i, j, _ in wires.pairs} for wires in template.wires if wires.b == "pcie"}
     shared = {gpu: [nic for nic, switch in tree["nic"].items() if switch == s] for gpu, s in tree["gpu"].items()}
     assert all(len(nics) == 1 for nics in shared.values())

@@ -41,7 +41,10 @@ def common_unit(capacities: Array) -> float:
     positive = capacities[capacities > 0]
     if not positive.size:
         return 0.0
-    distinct = positive[:1] if (positive == positive[0]).all() else np.unique(positive)
+    least = float(positive.min())
+    if (np.rint(positive / least) * least == positive).all() and positive.sum() / least < _EXACT:
+        return least
+    distinct = np.unique(positive)
     if len(distinct) > 10_000:
         return 0.0
     fractions = [Fraction(float(c)) for c in distinct]

@@ -87,7 +87,8 @@ def _scale_up_hops(fabric: Fabric) -> float | None:
 
 
 def _chip_tier(fabric: Fabric, tier: int) -> NDArray[np.bool_]:
-    return _of_kind(fabric, "scale_up_switch") & (fabric.nodes.tier == tier)
+    mask: NDArray[np.bool_] = _of_kind(fabric, "scale_up_switch") & (fabric.nodes.tier == tier)
+    return mask
 
 
 def _scale_up_oversubscription(fabric: Fabric) -> float | None:

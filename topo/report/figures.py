@@ -66,7 +66,8 @@ def headline(fabric: Fabric, bisection: Bisection | TopoError) -> str:
         said.append(f"{_what(fabric, bisection)} {rate} one direction, exact, {share_of_full(bisection)} of full")
     else:
         low, high = format_gbps(bisection.lower_gbps), format_gbps(bisection.upper_gbps)
-        said.append(f"{_what(fabric, bisection)} between {low} and {high} one direction, {share_of_full(bisection)} of full")
+        share = share_of_full(bisection)
+        said.append(f"{_what(fabric, bisection)} between {low} and {high} one direction, {share} of full")
     return "; ".join(said) + "."
 
 

@@ -117,9 +117,23 @@ def _mesh_ports(given: Mapping[str, Any]) -> float:
 
 def _cluster_ports(given: Mapping[str, Any]) -> float:
     hosts, storage = given["hosts"], given["storage"]
-    each = float(hosts.hosts_per_domain or 50) if hosts.template in _LARGE else 1.0
-    servers = float(storage.servers * storage.ports_per_server) if storage else 0.0
-    return _PORTS_INSIDE * float(hosts.count) * each + 6 * servers
+    count = float(hosts.count) * (float(hosts.hosts_per_domain or 50) if hosts.template in _LARGE else 1.0)
+    n_ports = _PORTS_INSIDE * count + _plan_ports(given["scale_out"], 8 * count * float(hosts.ports_per_adapter or 1))
+    if storage:
+        n_ports += _plan_ports(storage, 2 * count + float(storage.servers) * storage.ports_per_server)
+    return n_ports
+
+
+def _plan_ports(plan: Any, ends: float) -> float:
+    """Ports of the switches that a plan sets over so many ports of hosts: every switch has its radix."""
+    if hasattr(plan, "plan"):
+        return _plan_ports(plan.plan, ends)
+    radices = plan.radix if isinstance(plan.radix, Sequence) else [plan.radix]
+    radix = float(max(radices, default=1))
+    if hasattr(plan, "hosts_per_unit"):
+        leaves = ends / max(plan.hosts_per_leaf or plan.hosts_per_unit, 1) + 8
+        return float(plan.tiers) * leaves * radix
+    return float(plan.tiers) * (4 * ends + radix**2)
 
 
 _LARGE = ("cloudmatrix384", "dgx-h100-nvlink-256", "gb200-nvl72")
