@@ -338,7 +338,7 @@ def test_a_cluster_is_one_spec_file(tmp_path: Path) -> None:
         ("radix: 16", "radius: 16", r"mine.yaml:15: key parameters.scale_out.radius: is not a parameter of rail_opt"),
         ("400G", "fast", r"mine.yaml:16: key parameters.scale_out.link_gbps: .*fast"),
         ("hosts_per_unit: 4", "hosts_per_unit: 20", r"mine.yaml:14: key parameters.scale_out.hosts_per_unit: .*most"),
-        ("count: 4", "count: 1000000", r"mine.yaml:8: key parameters: would make about 6e\+08 ports"),
+        ("count: 4", "count: 1000000", r"mine.yaml:8: key parameters: would make about .*e\+08 ports"),
         ("radix: 16", "radix: 1000000000", r"mine.yaml:8: key parameters: would make about .* ports"),
         ("count: 4", "count: 0", r"mine.yaml:11: key parameters.hosts.count: count is 0"),
         ("  hosts:\n    template: dgx-h100\n    count: 4", "  hosts: 4", r"mine.yaml:9: key parameters.hosts: 4 is"),

@@ -131,7 +131,7 @@ def _plan_ports(plan: Any, ends: float) -> float:
     radices = plan.radix if isinstance(plan.radix, Sequence) else [plan.radix]
     radix = float(max(radices, default=1))
     if hasattr(plan, "hosts_per_unit"):
-        leaves = ends / max(plan.hosts_per_leaf or plan.hosts_per_unit, 1) + 8
+        leaves = ends / float(max(plan.hosts_per_leaf or plan.hosts_per_unit, 1)) + 8
         return float(plan.tiers) * leaves * radix
     return float(plan.tiers) * (4 * ends + radix**2)
 

@@ -98,6 +98,7 @@ def make_problem(
     if n_units < 2:
         raise ParameterError(
             f"{len(chosen)} endpoint(s) in {n_units} unit(s) kept together cannot be split into halves"
+            + ('; with keep "none" endpoints are split singly' if keep != "none" and len(chosen) > 1 else "")
         )
     vertex = np.full(len(fabric.nodes), -1, np.int64)
     relays = fabric.nodes.forwards != FORWARDS_NOTHING
