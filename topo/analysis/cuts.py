@@ -82,7 +82,7 @@ def min_cut(
         source_rows, sink_rows = source_rows[state.node_present[source_rows]], sink_rows[state.node_present[sink_rows]]
     if not source_rows.size or not sink_rows.size:
         raise ParameterError("min_cut needs at least one source and one sink that are up")
-    label = np.arange(2, len(fabric.nodes) + 2)
+    label = np.arange(2, len(fabric.nodes) + 2, dtype=np.int32)
     label[source_rows] = 0
     both = sink_rows[label[sink_rows] == 0]
     if both.size:
@@ -96,9 +96,10 @@ def min_cut(
     capacity[network.links] = network.capacity_gbps
     used = np.zeros(len(fabric.nodes) + 2, bool)
     used[:2] = True
-    used[label[tail]] = used[label[head]] = True
+    from_, to = label[tail], label[head]
+    used[from_] = used[to] = True
     number = np.cumsum(used) - 1
-    flow = max_flow(int(used.sum()), number[label[tail]], number[label[head]], capacity[link], 0, 1)
+    flow = max_flow(int(number[-1]) + 1, number[from_], number[to], capacity[link], 0, 1)
     if flow.value == 0:
         _require_path(network, label, tail, head)
     node_side = (flow.source_side[number] & used)[label]
@@ -106,7 +107,7 @@ def min_cut(
     in_cut = np.zeros(len(fabric.links), bool)
     in_cut[link[crossing]] = True
     rows = np.flatnonzero(in_cut)
-    total = math.fsum(capacity[link[crossing]])
+    total = math.fsum(capacity[link[crossing]].tolist())
     if abs(total - flow.value) > 1e-9 * max(1.0, total):
         raise ArithmeticError(f"flow {flow.value} and cut {total} differ; please report this fabric")
     links = LinkSet.of(fabric, rows, capacity[rows])
@@ -120,6 +121,8 @@ def _may_pass_a_mixed_host(
     """Whether the flow both enters and leaves an opened host that holds a source and a sink."""
     host = fabric.nodes.host.codes
     own = (fabric.nodes.forwards == FORWARDS_OWN_HOST) & (host >= 0)
+    if not own.any():
+        return False
     mixed = np.intersect1d(host[sources], host[sinks])
     mine = own & np.isin(host, mixed[mixed >= 0])
     if not mine.any():
