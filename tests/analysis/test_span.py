@@ -180,3 +180,24 @@ def test_selene_hosts(shared_data: Path) -> None:
     one = fabric.nodes.host.values(fabric.rows("luna-*"))[0]
     single = leaves_spanned(fabric, str(one))
     assert (single.n_endpoints, single.n_leaves, single.least_leaves) == (8, 8, 8)
+
+
+def test_a_leaf_without_a_pod_label_counts_as_a_pod() -> None:
+    """Else hosts on it would be free, and the least above what fewer labelled pods reach."""
+    from topo.build.assembly import Assembly
+    from topo.fabric import FORWARDS_NOTHING
+
+    assembly = Assembly("half labelled")
+    leaf = np.concatenate(
+        [assembly.add_nodes([f"leaf-{i}"], kind="switch", tier=1, pod=pod) for i, pod in enumerate([None, "p1"])]
+    )
+    spine = assembly.add_nodes(["spine"], kind="switch", tier=2)
+    for i in range(2):
+        host = assembly.add_nodes([f"h{i}"], kind="host", is_endpoint=True, forwards=FORWARDS_NOTHING, host=f"h{i}")
+        assembly.connect(host, leaf[[i]], 100, kind="access")
+    assembly.stripe(leaf, spine, 1, 100)
+    fabric = assembly.finish()
+    both = topo.leaves_spanned(fabric, ["h0", "h1"])
+    assert (both.n_pods, both.least_pods) == (2, 2)
+    assert both.pods == ("p1", "leaf-0")
+    assert topo.leaves_spanned(fabric, "h1").least_pods == 1

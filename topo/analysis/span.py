@@ -26,7 +26,7 @@ class LeavesSpanned(Result):
     """Leaf switches and pods that a set of hosts touches, beside the least possible for as many hosts.
 
     ``least_leaves`` and ``least_pods`` need not be reached by the same choice of hosts. Pods are those
-    labelled on the leaves; they are None where no touched leaf bears one.
+    labelled on the leaves, a leaf without a label being one of its own; None where no touched leaf bears one.
     """
 
     fabric: str
@@ -98,14 +98,17 @@ def leaves_spanned(
     owner = attached.endpoint[attached.leaf_mask[attached.relay]]
     pod = fabric.nodes.pod.codes[attached.relays[leaf]]
     spanned = np.unique(leaf[chosen[owner]])
-    pods = np.unique(pod[chosen[owner] & (pod >= 0)])
+    n_labels = len(fabric.nodes.pod.labels)
+    has_pods = bool((pod[chosen[owner]] >= 0).any())
+    # A leaf without a label is a pod of its own: leaving it out would make hosts on it free.
+    pod = np.where(pod >= 0, pod, n_labels + attached.relays[leaf])
+    pods = np.unique(pod[chosen[owner]]) if has_pods else np.empty(0, np.int64)
     unit, noun = _units(host, chosen)
     least, standing = _least(unit, chosen, owner, leaf, noun, "leaves")
     least_pods: int | None = None
     pod_standing: Standing | None = None
     if len(pods):
-        labelled = pod >= 0
-        least_pods, pod_standing = _least(unit, chosen, owner[labelled], pod[labelled], noun, "pods")
+        least_pods, pod_standing = _least(unit, chosen, owner, pod, noun, "pods")
     names = fabric.nodes.name[attached.relays[spanned]]
     return LeavesSpanned(
         fabric=fabric.name,
@@ -117,7 +120,10 @@ def leaves_spanned(
         least_leaves=least,
         least_leaves_standing=standing,
         n_pods=len(pods) if len(pods) else None,
-        pods=tuple(fabric.nodes.pod.labels[pods].tolist()),
+        pods=(
+            *fabric.nodes.pod.labels[pods[pods < n_labels]].tolist(),
+            *fabric.nodes.name[pods[pods >= n_labels] - n_labels].tolist(),
+        ),
         least_pods=least_pods,
         least_pods_standing=pod_standing,
         n_unattached_endpoints=int((~np.isin(np.flatnonzero(chosen), owner)).sum()),
