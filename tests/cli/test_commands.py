@@ -269,3 +269,14 @@ def _seconds() -> float:
     start = time.perf_counter()
     subprocess.run([*PROGRAM, "--help"], capture_output=True, check=True, timeout=60)
     return time.perf_counter() - start
+
+
+def test_a_report_is_written_as_its_file_ends(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    for ending, start in (("md", "# "), ("json", "{"), ("htm", "<!doctype html>")):
+        said(capsys, "report", TAPERED, "-o", f"x.{ending}")
+        assert (folder / f"x.{ending}").read_text(encoding="utf-8").startswith(start)
+
+
+def test_a_dump_seen_from_one_end_is_warned_about(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    (folder / "cut.txt").write_text(DUMP.format("4xHDR", "4xHDR").split("Ca 1")[0], encoding="utf-8")
+    assert "links one end reports" in said(capsys, "report", "cut.txt")

@@ -29,7 +29,9 @@ def report(
             "--output", "-o", metavar="FILE", help="Where to write; '-' is standard output. Default: NAME-report.html."
         ),
     ] = None,
-    format: Annotated[ReportFormat, typer.Option("--format", help="How to write it.")] = ReportFormat.html,
+    format: Annotated[
+        ReportFormat | None, typer.Option("--format", help="How to write it. Default: as FILE ends, else html.")
+    ] = None,
     endpoints: Endpoints = None,
     assume_gbps: AssumeGbps = None,
     read_as: ReadAs = None,
@@ -46,11 +48,17 @@ def report(
         ReportFormat.md: made.to_markdown,
         ReportFormat.json: made.to_json,
     }
-    content = write[format]()
+    chosen = format or _by_ending(output)
+    content = write[chosen]()
     if output == "-":
         sys.stdout.write(content if content.endswith("\n") else content + "\n")
         return
-    path = output or f"{file_name(made.fabric.name)}-report.{format.value}"
+    path = output or f"{file_name(made.fabric.name)}-report.{chosen.value}"
     write_whole(path, content)
     print_screen(made.summary())
     print(plain(f"The report is in {path}"))
+
+
+def _by_ending(output: str | None) -> ReportFormat:
+    ending = (output or "").rpartition(".")[2].lower()
+    return ReportFormat(ending) if ending in {known.value for known in ReportFormat} else ReportFormat.html

@@ -92,6 +92,9 @@ def main_rows(
             Row("switches", f"{inventory.n_switches:,} ({tiers})" if tiers else "0"),
             Row("links", f"{inventory.n_host_links:,} to hosts, {inventory.n_fabric_links:,} between switches"),
         ]
+        if inventory.n_one_sided_links:
+            told = Standing("warning", "they count as carrying nothing; is the file cut off?")
+            rows.append(Row("links one end reports", inventory.n_one_sided_links, standing=told))
         if inventory.injection_gbps is not None:
             how = Standing("exact", "sum of the endpoints' links")
             rows.append(Row("injection, one direction", inventory.injection_gbps, "Gb/s", how))

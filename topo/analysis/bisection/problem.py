@@ -213,6 +213,6 @@ def _require_connected(problem: Problem) -> None:
     shown = ", ".join(f"{s:,}" for s in sizes[:8]) + (", ..." if len(sizes) > 8 else "")
     raise DisconnectedError(
         f"the endpoints are disconnected over {problem.network.kinds_text}: {len(sizes)} components of {shown} "
-        "endpoints; bisection bandwidth is of one component, so choose its endpoints",
+        "endpoints; bisection bandwidth is of one component: choose its endpoints (--endpoints on the command line)",
         sizes,
     )
