@@ -45,7 +45,9 @@ class Bisection(Result):
     it. ``lower_method`` names the kind of lower witness and ``witness`` holds its data where it has any;
     ``lower_keep`` is ``none`` where the bound is that of splitting endpoints singly, which holds for whole hosts all
     the more.
-    ``full_gbps`` is the least injection of the smaller half: a non-blocking fabric reads a ratio of 1.
+    ``full_gbps`` is the least injection of the smaller half: a non-blocking fabric of hosts or NICs reads a ratio of
+    1. Where accelerators are the endpoints all their links count, scale-up ones too, so that hosts kept whole inside
+    a larger scale-up domain read far below 1; ``keep="domain"`` asks for the scale-out fabric alone.
     """
 
     lower_gbps: float
@@ -74,7 +76,7 @@ class Bisection(Result):
 
     @property
     def ratio(self) -> float:
-        """Upper bound over full bisection; 1 is non-blocking."""
+        """Upper bound over full bisection (see ``full_gbps``)."""
         return self.upper_gbps / self.full_gbps if self.full_gbps else math.nan
 
     @property
@@ -138,7 +140,8 @@ def bisection_bandwidth(
     one direction. Lower and upper bound each carry a witness that ``topo.analysis.bisection.certificate`` verifies;
     they meet on healthy Clos, fat-tree and rail-optimized fabrics of any taper, and where there are at most 20
     switches that equal units hang on. Cost: near linear there (seconds for a million endpoints); degraded and
-    untiered fabrics take a search that draws on ``seed``.
+    untiered fabrics take a search that draws on ``seed``. Above 40,000 units of several links each the lower bound
+    is coarse and may be 0.
 
     >>> import topo
     >>> answer = bisection_bandwidth(topo.leaf_spine(leaves=3, spines=4, hosts_per_leaf=8, link_gbps=1, host_gbps=1))
