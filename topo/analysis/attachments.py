@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from topo.fabric import FORWARDS_ALL, FORWARDS_OWN_HOST
 from topo.network import Network
 from topo.table import Array
+from topo.twins import equal_rows
 
 __all__ = ["Attachments", "Quotient", "attachments", "collapse_twins", "distinct_sets"]
 
@@ -201,23 +202,7 @@ def collapse_twins(adjacency: Any) -> Quotient:
     """Fold nodes with equal rows of a symmetric matrix without diagonal; rows are compared entry by entry."""
     matrix = adjacency.tocsr()
     matrix.sort_indices()
-    n = matrix.shape[0]
-    weights = np.random.default_rng(0).integers(1, 2**63, n, dtype=np.uint64)
-    degree = np.diff(matrix.indptr)
-    with np.errstate(over="ignore"):
-        mixed = weights[matrix.indices] * matrix.data.astype(np.uint64)
-        running = np.concatenate([np.zeros(1, np.uint64), np.cumsum(mixed, dtype=np.uint64)])
-        code = running[matrix.indptr[1:]] - running[matrix.indptr[:-1]]
-    _, first, inverse = np.unique(code, return_index=True, return_inverse=True)
-    twin = first[inverse]
-    # The code only proposes: a row that differs from its proposed twin's row stands alone.
-    equal = degree == degree[twin]
-    rows = np.repeat(np.arange(n), degree)
-    within = np.arange(len(rows)) - matrix.indptr[rows]
-    other = np.minimum(matrix.indptr[twin[rows]] + within, max(len(rows) - 1, 0))
-    differs = (matrix.indices != matrix.indices[other]) | (matrix.data != matrix.data[other])
-    equal[rows[differs]] = False
-    twin = np.where(equal, twin, np.arange(n))
+    twin = equal_rows(matrix.indptr, np.stack([matrix.indices, matrix.data]))
     representative, of = np.unique(twin, return_inverse=True)
     folded = matrix[representative][:, representative]
     return Quotient(of.astype(np.int64), np.bincount(of, minlength=len(representative)), folded)
