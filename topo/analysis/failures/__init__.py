@@ -1,0 +1,1 @@
+"""What is left after failures: elements, states, degraded capacity, survivability, availability."""
