@@ -92,8 +92,8 @@ def test_rates_are_lowered_never_raised(fabric):
 @pytest.mark.parametrize(
     ("down", "rates", "words"),
     [
-        (["spine-9"], {}, "nothing in .* is called 'spine-9'; near: spine-"),
-        (["switch:spin-1"], {}, "no switch of .* matches 'spin-1'; near: spine-1"),
+        (["spine-9"], {}, "nothing in .* is called 'spine-9'; did you mean 'spine-"),
+        (["switch:spin-1"], {}, "no switch of .* matches 'spin-1'; did you mean 'spine-1'"),
         (["link:leaf-1--leaf-2"], {}, "no link of"),
         (["*"], {}, "takes every link"),
         ([], {"spine-1": -1.0}, "rate -1.0 Gb/s"),

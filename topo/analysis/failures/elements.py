@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from topo.document import nearest
 from topo.errors import ParameterError
 from topo.fabric import Fabric, LinkSet, State
 from topo.table import Array, Labels, freeze, glob_mask
@@ -125,7 +125,7 @@ def find_elements(fabric: Fabric, which: str) -> Elements:
         hit = glob_mask(_labels(fabric, kind).labels[every.key], pattern)
     if not hit.any():
         names = [every.name(i).removeprefix(f"{kind} ") for i in range(min(len(every), 5000))]
-        raise ParameterError(f"no {kind} of {fabric.name!r} matches {pattern!r}{_nearest(pattern, names)}")
+        raise ParameterError(f"no {kind} of {fabric.name!r} matches {pattern!r}{nearest(pattern, names)}")
     return every.take(np.flatnonzero(hit))
 
 
@@ -319,11 +319,6 @@ def _by_node_name(fabric: Fabric, which: str) -> Elements:
         mine = hit[of]
         return _grouped("host", fabric, of[mine], members[mine], nodes=True)
     raise ParameterError(
-        f"nothing in {fabric.name!r} is called {which!r}{_nearest(which, names.tolist())}; name a node, or a kind "
+        f"nothing in {fabric.name!r} is called {which!r}{nearest(which, names.tolist())}; name a node, or a kind "
         f"and a pattern such as switch:spine-*, link:leaf-1--spine-1, plane:2 (kinds: {', '.join(ELEMENT_KINDS)})"
     )
-
-
-def _nearest(name: str, known: list[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-    return f"; near: {', '.join(near)}" if near else ""
