@@ -13,12 +13,13 @@ import pytest
 import topo
 from topo.build.assembly import Assembly
 from topo.fabric import FORWARDS_NOTHING, Fabric
-from topo.view.blocks import Blocks, Units
-from topo.view.scene import scene_of
+from topo.view.blocks import Blocks
+from topo.view.layout import scene_of
 from topo.view.tiers import draw_tiers
+from topo.view.units import Units
 
 SVG = "{http://www.w3.org/2000/svg}"
-MOST_ELEMENTS = 700
+MOST_ELEMENTS = 800
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -196,7 +197,7 @@ def test_rest_box_names_what_it_holds() -> None:
     scene = scene_of(Units.of(topo.rail_optimized(2048, tiers=3, spine_groups=16)))
     rest = [box for box in scene.boxes if box.n_more]
     assert {box.tier for box in rest} == {0, 1, 2}
-    assert all(box.label == "14 more groups" and box.n_more == 14 for box in rest)
+    assert all(box.label == "14 more groups, alike" and box.n_more == 14 for box in rest)
     assert [len(box.units) for box in rest if box.tier == 1] == [14 * 32]
 
 

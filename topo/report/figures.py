@@ -25,11 +25,16 @@ __all__ = ["endpoint_gbps", "headline", "main_rows", "share_of_full"]
 def endpoint_gbps(fabric: Fabric) -> tuple[float, float]:
     """Least and largest rate of an endpoint's own links together, Gb/s one direction; nan where unknown.
 
+    The links of an accelerator to its host's CPU and adapters do not count where it has others: what they carry
+    leaves the host through the adapters or not at all.
+
     >>> import topo
-    >>> endpoint_gbps(topo.fat_tree(4))
-    (400.0, 400.0)
+    >>> endpoint_gbps(topo.fat_tree(4)), endpoint_gbps(topo.load("nvidia-gb200-nvl72"))
+    ((400.0, 400.0), (7200.0, 7200.0))
     """
     network = Network.of(fabric)
+    beyond = [kind for kind in network.kinds if kind not in ("host_io", "internal")]
+    network = Network.of(fabric, kinds=beyond) if beyond else network
     rates = fabric.links.capacity_gbps[network.links]
     total = np.bincount(network.a, weights=rates, minlength=len(fabric.nodes))
     total += np.bincount(network.b, weights=rates, minlength=len(fabric.nodes))
@@ -50,7 +55,27 @@ def _rate_text(fabric: Fabric) -> str:
     low, high = endpoint_gbps(fabric)
     if math.isnan(low):
         return " of unknown rate" if len(fabric.endpoints) else ""
-    return f" at {format_gbps(low)}" if low == high else f" at {format_gbps(low)} to {format_gbps(high)}"
+    own = format_gbps(low) if low == high else f"{format_gbps(low)} to {format_gbps(high)}"
+    out = _adapters_gbps(fabric)
+    if math.isnan(out):
+        return f" at {own}"
+    each = f"{format_gbps(out)} of adapters each"
+    return f" at {own} of scale-up, {each}" if high > 0 else f" with {each}"
+
+
+def _adapters_gbps(fabric: Fabric) -> float:
+    """Rate of the scale-out cables of the hosts over their accelerators; nan where endpoints hold their own cables."""
+    nodes, access = fabric.nodes, fabric.links.kind.is_any("access")
+    inside = np.zeros(len(nodes.host.labels) + 1, bool)
+    inside[nodes.host.codes[nodes.is_endpoint]] = True
+    inside[-1] = False
+    ends = [end[access] for end in (fabric.link_a, fabric.link_b)]
+    own = [inside[nodes.host.codes[end]] & (nodes.tier[end] <= 0) for end in ends]
+    if not (own[0] | own[1]).any() or any(
+        (nodes.is_endpoint[end] & mine).any() for end, mine in zip(ends, own, strict=True)
+    ):
+        return math.nan
+    return float(fabric.links.capacity_gbps[access][own[0] | own[1]].sum()) / len(fabric.endpoints)
 
 
 def headline(fabric: Fabric, bisection: Bisection | TopoError) -> str:

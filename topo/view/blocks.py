@@ -1,119 +1,21 @@
-"""What a picture of a fabric is made of: hosts and switches, and the nested blocks they form tier by tier."""
+"""The nested blocks that the hosts and switches of a fabric form tier by tier."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from topo.fabric import Fabric
-from topo.network import Network
-from topo.output import plain
-from topo.table import Array, Labels
-from topo.view.text import natural_key, plural
+from topo.table import Array
+from topo.view.text import natural_key
+from topo.view.units import Units
 
-__all__ = ["UNKNOWN_TIER", "Blocks", "Units"]
-
-UNKNOWN_TIER = 100
-"""Row of switches whose tier is not known; drawn above the others."""
+__all__ = ["Blocks"]
 
 _SORTED_UP_TO = 5000
-
-
-@dataclass(frozen=True, eq=False)
-class Units:
-    """The vertices of a picture: every switch, and every host with all its endpoints and parts as one.
-
-    ``node`` is a node row of each unit, ``tier`` 0 for hosts, ``n_endpoints`` how many endpoints it holds;
-    ``a`` and ``b`` are the units at the ends of ``links``, the endpoints' own network. ``left_out`` says what
-    is not in it.
-    """
-
-    fabric: Fabric
-    node: NDArray[np.int64]
-    tier: NDArray[np.int64]
-    n_endpoints: NDArray[np.int64]
-    links: NDArray[np.int64]
-    a: NDArray[np.int64]
-    b: NDArray[np.int64]
-    left_out: tuple[str, ...]
-
-    @classmethod
-    def of(cls, fabric: Fabric) -> Units:
-        """Hosts folded into one unit each, switches one by one; nodes without traffic left out."""
-        nodes = fabric.nodes
-        inside = (nodes.host.codes >= 0) & (nodes.tier <= 0)
-        is_switch = nodes.kind.is_any("switch") & ~inside & ~nodes.is_endpoint
-        holds = np.zeros(len(nodes.host.labels) + 1, bool)
-        holds[nodes.host.codes[nodes.is_endpoint]] = True
-        holds[-1] = False
-        n_hosts = len(nodes.host.labels)
-        key = np.full(len(nodes), -1, np.int64)
-        lone = is_switch | (nodes.is_endpoint & (nodes.host.codes < 0))
-        key[lone] = n_hosts + np.flatnonzero(lone)
-        folded = ~is_switch & holds[nodes.host.codes]
-        key[folded] = nodes.host.codes[folded]
-        kept = np.flatnonzero(key >= 0)
-        _, first, inverse = np.unique(key[kept], return_index=True, return_inverse=True)
-        unit = np.full(len(nodes), -1, np.int64)
-        unit[kept] = inverse
-        node = kept[first]
-        tier = np.where(is_switch[node], nodes.tier[node], 0).astype(np.int64)
-        tier[is_switch[node] & (tier <= 0)] = UNKNOWN_TIER
-        network = Network.of(fabric)
-        a, b = unit[network.a], unit[network.b]
-        drawn = (a >= 0) & (b >= 0) & (a != b)
-        rows = network.links[drawn]
-        return cls(
-            fabric,
-            node,
-            tier,
-            np.bincount(unit[fabric.endpoints], minlength=len(node)),
-            rows,
-            a[drawn],
-            b[drawn],
-            _left_out(fabric, unit, rows),
-        )
-
-    def __len__(self) -> int:
-        return len(self.node)
-
-    def name(self, unit: int) -> str:
-        """A host's own label, or the node's name."""
-        nodes, row = self.fabric.nodes, int(self.node[unit])
-        if self.tier[unit] == 0 and nodes.host.codes[row] >= 0:
-            return plain(nodes.host[row])
-        return plain(str(nodes.name[row]))
-
-    def column(self, name: str, units: Array) -> NDArray[np.int32]:
-        """Codes of a group column for the units."""
-        labels: Labels = getattr(self.fabric.nodes, name)
-        return labels.codes[self.node[units]]
-
-    def label(self, name: str, code: int) -> str:
-        """Text of a group column's code."""
-        labels: Labels = getattr(self.fabric.nodes, name)
-        return plain(str(labels.labels[code]))
-
-
-def _left_out(fabric: Fabric, unit: Array, drawn: Array) -> tuple[str, ...]:
-    said: list[str] = []
-    nodes = Counter(fabric.nodes.kind.values(np.flatnonzero(unit < 0)).tolist())
-    said += [plural(count, f"{plain(kind) or 'other'} node") for kind, count in sorted(nodes.items())]
-    rest = np.ones(len(fabric.links), bool)
-    rest[drawn] = False
-    rest &= (unit[fabric.link_a] != unit[fabric.link_b]) | (unit[fabric.link_a] < 0)
-    one_sided = rest & fabric.links.evidence.is_any("one end")
-    if one_sided.any():
-        said.append(f"{plural(int(one_sided.sum()), 'link')} that only one end reported")
-    kinds = Counter(fabric.links.kind.values(np.flatnonzero(rest & ~one_sided)).tolist())
-    said += [plural(count, f"{plain(kind).replace('_', '-')} link") for kind, count in sorted(kinds.items())]
-    return tuple(said)
 
 
 class Blocks:
@@ -130,6 +32,7 @@ class Blocks:
         from scipy.sparse.csgraph import connected_components
 
         self.units = units
+        self._measured: dict[int, NDArray[np.float64]] = {}
         self.tiers = [int(t) for t in np.unique(units.tier[units.tier > 0])]
         n = len(units)
         height = np.maximum(units.tier[units.a], units.tier[units.b])
@@ -207,13 +110,20 @@ class Blocks:
         if len(own) == 1:
             return self.units.name(int(own[0]))
         numbered = f"{self.word(block)} {order}" if order else ""
-        return self._shared_label(block) or self._stem(own) or numbered
+        if shared := self._shared_label(block):
+            return shared
+        stem = self._stem(own)
+        return (
+            ", ".join(part for part in (stem, numbered) if part) if self._is_common(stem, block) else stem or numbered
+        )
 
     def word(self, block: int) -> str:
         """What to call a block: leaf, unit, pod, block."""
         level = int(self.level[block])
         if level == 0 and len(self._own(block)) == 1:
             return "leaf"
+        if self._is_stray(block):
+            return "part"
         stem = self._shared_label(block).lower().rstrip("0123456789").rstrip("-_ ")
         if stem in {"pod", "group", "zone", "block", "segment", "cell", "rack"}:
             return stem
@@ -223,20 +133,62 @@ class Blocks:
         tier = self.tiers[int(self.level[block])]
         return np.flatnonzero((self.home == block) & (self.units.tier == tier))
 
+    def _is_stray(self, block: int) -> bool:
+        """Whether blocks beside this one bear a pod label and it does not: a few switches that belong to no pod."""
+        beside = np.flatnonzero((self.parent == self.parent[block]) & (self.level == self.level[block]))
+        tier = self.tiers[int(self.level[block])]
+        near = np.flatnonzero(np.isin(self.home, beside) & (self.units.tier == tier))
+        codes = self.units.column("pod", near)
+        return bool((codes >= 0).any()) and bool((codes[self.home[near] == block] < 0).all())
+
     def _shared_label(self, block: int) -> str:
-        """The pod, rack or chassis that all the block's switches bear and the block around it does not."""
-        own = self._own(block)
-        parent = int(self.parent[block])
-        around = self._own(parent) if parent >= 0 else own[:0]
-        for column in ("pod", "rack", "chassis"):
-            codes = self.units.column(column, own)
-            shared = codes.size and codes[0] >= 0 and (codes == codes[0]).all()
-            if shared and codes[0] not in self.units.column(column, around):
-                return self.units.label(column, int(codes[0]))
+        """The pod, rack or chassis that all switches of the block bear and no other one; else that of its hosts."""
+        tier = self.tiers[int(self.level[block])]
+        hosts = np.flatnonzero((self.member[int(self.level[block])] == block) & (self.units.tier == 0))
+        for own, all_alike, columns in (
+            (self._own(block), np.flatnonzero(self.units.tier == tier), ("pod", "rack", "chassis")),
+            (hosts, np.flatnonzero(self.units.tier == 0), ("rack", "domain", "pod")),
+        ):
+            if not own.size or (own is hosts and self.parent[block] < 0):
+                continue  # the switches on top are not named after what they serve
+            for column in columns:
+                codes = self.units.column(column, own)
+                if codes[0] < 0 or (codes != codes[0]).any():
+                    continue
+                if int((self.units.column(column, all_alike) == codes[0]).sum()) == len(own):
+                    return self.units.label(column, int(codes[0]))
         return ""
 
+    def all_alike(self, blocks: Sequence[int]) -> bool:
+        """Whether the blocks, all of one level, hold as many units, cables and Gb/s, and send as many out."""
+        wanted = np.asarray(blocks)
+        levels = self.level[wanted]
+        if (levels != levels[0]).any():
+            return False
+        table = self._measures(int(levels[0]))[wanted]
+        return bool((table == table[0]).all())
+
+    def _measures(self, level: int) -> NDArray[np.float64]:
+        """What is counted of each block of a level: units by tier, endpoints, cables and rate inside and outward."""
+        if level not in self._measured:
+            units, member, n = self.units, self.member[level], len(self.parent)
+            held = member >= 0
+            columns: list[Array] = [
+                np.bincount(member[held & (units.tier == t)], minlength=n) for t in (0, *self.tiers)
+            ]
+            columns.append(np.bincount(member[held], units.n_endpoints[held], minlength=n))
+            a, b = member[units.a], member[units.b]
+            rate = np.nan_to_num(units.fabric.links.capacity_gbps[units.links], nan=-1.0)
+            height = np.maximum(units.tier[units.a], units.tier[units.b])
+            for tier in np.unique(height).tolist():
+                for end, where in ((a, (a == b) & (a >= 0)), (a, (a != b) & (a >= 0)), (b, (a != b) & (b >= 0))):
+                    here = where & (height == tier)
+                    columns += [np.bincount(end[here], minlength=n), np.bincount(end[here], rate[here], minlength=n)]
+            self._measured[level] = np.stack(columns, axis=1).round(6)
+        return self._measured[level]
+
     def _stem(self, units: Array) -> str:
-        """The common first part of the switches' names, if it holds a number."""
+        """The common first part of the switches' names, if it holds a number, and the last part if that is common."""
         if not 1 < len(units) <= _SORTED_UP_TO:
             return ""
         names = [self.units.name(int(unit)) for unit in units]
@@ -245,7 +197,23 @@ class Blocks:
         same = next(differ, len(first))
         stem = re.sub(r"[-_.:/ ][^-_.:/ ]*\Z", "", first[:same])
         stem = re.sub(r"(?i)[-_.:/ ](leaf|spine|core)\Z", "", stem)
-        return stem if any(letter.isdigit() for letter in stem) else ""
+        if not any(letter.isdigit() for letter in stem):
+            return ""
+        back = [name[::-1] for name in names]
+        first, last = min(back), max(back)
+        tail = first[: next((i for i, (x, y) in enumerate(zip(first, last, strict=False)) if x != y), 0)][::-1]
+        mark = min((i for i, letter in enumerate(tail) if letter in "-_.:/ "), default=len(tail))
+        return f"{stem}-*{tail[mark:]}" if tail[mark:].strip("-_.:/ ") else stem
+
+    def _is_common(self, stem: str, block: int) -> bool:
+        """Whether switches of the same tier outside the block have names with this stem as well."""
+        if not stem:
+            return False
+        tier = self.tiers[int(self.level[block])]
+        others = np.flatnonzero((self.units.tier == tier) & (self.home != block))
+        head, _, tail = stem.partition("*")
+        names = (self.units.name(int(unit)) for unit in others)
+        return any(name.startswith(head) and name.endswith(tail) for name in names)
 
     def by_name(self, units: Array) -> NDArray[np.int64]:
         """Units in the natural order of their names; in row order where there are very many."""

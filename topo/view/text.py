@@ -7,9 +7,16 @@ import re
 
 from topo.output import plain
 
-__all__ = ["escape_xml", "natural_key", "plural", "sentence", "shorten"]
+__all__ = ["escape_xml", "natural_key", "plural", "sentence", "shorten", "wrapped"]
 
-_WORDS = {"leaf": "leaves", "switch": "switches", "chassis": "chassis", "access": "access", "box": "boxes"}
+_WORDS = {
+    "leaf": "leaves",
+    "switch": "switches",
+    "chassis": "chassis",
+    "access": "access",
+    "box": "boxes",
+    "mesh": "meshes",
+}
 
 
 def escape_xml(text: str) -> str:
@@ -33,6 +40,25 @@ def shorten(text: str, letters: int) -> str:
         return text[:letters]
     tail = (letters - 1) // 2
     return f"{text[: letters - 1 - tail]}…{text[-tail:]}"
+
+
+def wrapped(text: str, letters: int) -> list[str]:
+    """Text in lines of at most ``letters`` letters if it can be broken at a space or after a mark so.
+
+    >>> wrapped("5 more pods, alike", 12), wrapped("storage-nic-1", 8), wrapped("unbreakable", 6)
+    (['5 more pods,', 'alike'], ['storage-', 'nic-1'], ['unbreakable'])
+    """
+    lines: list[str] = []
+    for pattern in (r"\S+\s*", r"[^-_/ ]+[-_/]*\s*|[-_/ ]+"):
+        lines = [""]
+        for piece in re.findall(pattern, text.strip()):
+            if lines[-1] and len(lines[-1]) + len(piece.rstrip()) > letters:
+                lines.append("")
+            lines[-1] += piece
+        lines = [line.strip() for line in lines]
+        if max(map(len, lines)) <= letters:
+            break
+    return lines
 
 
 def natural_key(text: str) -> tuple[tuple[int, int, str], ...]:

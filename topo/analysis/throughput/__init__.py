@@ -1,0 +1,1 @@
+"""Throughput of a demand under a routing: fluid, fair single paths, optimal with both bounds."""

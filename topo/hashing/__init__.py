@@ -1,0 +1,1 @@
+"""Hashing as switches do it: keys, functions, selection of a member."""

@@ -1,0 +1,78 @@
+"""Routing: how a fabric chooses paths, as one frozen object with plain strings as shorthand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from topo.errors import ParameterError
+
+__all__ = ["SCHEMES", "SINGLE_PATH_TABLES", "Routing"]
+
+SCHEMES = ("ecmp", "wcmp", "spray", "single-path", "optimal")
+SINGLE_PATH_TABLES = ("hash", "destination-modulo", "min-hop", "random")
+_WCMP_WEIGHTS = ("path", "local")
+
+
+@dataclass(frozen=True)
+class Routing:
+    """How flows find their way.
+
+    ``scheme``: ``ecmp`` splits evenly over the next hops of all shortest paths, ``wcmp`` by weight, ``spray`` is
+    per-packet spraying or adaptive routing as a limit (the even split of ecmp, as packets, so nothing collides),
+    ``single-path`` gives each flow one path, ``optimal`` the best split there is. Each parallel link is a next
+    hop of its own; with ``lag`` a bundle is one, its members loaded evenly. ``up_down`` allows only paths that go
+    up the tiers and then down. ``costs`` are whole link costs by link kind (1 where none is given); shortest
+    means least cost. ``weights`` of wcmp: ``path`` follows the capacity left on the way to the destination,
+    ``local`` the next link's rate alone. ``table`` says how single-path chooses: ``hash`` (independently for each
+    flow and switch), or a table by destination as InfiniBand subnet managers set it. ``pxn`` lets accelerators
+    relay for others of their own host (NCCL's PXN). ``seed`` is for what is drawn.
+
+    >>> Routing.of("ecmp") == Routing()
+    True
+    """
+
+    scheme: str = "ecmp"
+    lag: bool = False
+    up_down: bool = False
+    costs: Mapping[str, int] | tuple[tuple[str, int], ...] = ()
+    weights: str = "path"
+    table: str = "hash"
+    pxn: bool = True
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        _one_of("routing scheme", self.scheme, SCHEMES)
+        _one_of("table of single-path routing", self.table, SINGLE_PATH_TABLES)
+        _one_of("weights of wcmp", self.weights, _WCMP_WEIGHTS)
+        costs = tuple(sorted(dict(self.costs).items()))
+        for kind, cost in costs:
+            if isinstance(cost, bool) or not isinstance(cost, int) or not 1 <= cost <= 1000:
+                raise ParameterError(f"cost of {kind!r} links is {cost!r}; costs are whole numbers from 1 to 1000")
+        # Kept as sorted pairs: hashable and picklable.
+        object.__setattr__(self, "costs", costs)
+
+    @classmethod
+    def of(cls, routing: Routing | str) -> Routing:
+        """A routing from itself or its shorthand, a scheme's name.
+
+        :raises ParameterError: an unknown scheme.
+        """
+        return routing if isinstance(routing, Routing) else cls(scheme=routing)
+
+    def with_(self, **changes: object) -> Routing:
+        """The same with some parts changed."""
+        return replace(self, **changes)  # type: ignore[arg-type]
+
+    def __str__(self) -> str:
+        extra = [word for word, on in (("LAG", self.lag), ("up/down", self.up_down), ("no PXN", not self.pxn)) if on]
+        if self.scheme == "wcmp":
+            extra.insert(0, f"{self.weights} weights")
+        if self.scheme == "single-path":
+            extra.insert(0, self.table)
+        return self.scheme + (f" ({', '.join(extra)})" if extra else "")
+
+
+def _one_of(what: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise ParameterError(f"unknown {what} {value!r}; known: {', '.join(known)}")

@@ -1,0 +1,46 @@
+"""What an endpoint can inject: its share of the links that take its traffic out."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topo.fabric import Fabric
+from topo.network import Network
+
+__all__ = ["line_rate_gbps"]
+
+
+def line_rate_gbps(fabric: Fabric) -> NDArray[np.float64]:
+    """Rate in Gb/s, one direction, at which each endpoint can send: one entry an endpoint, in row order.
+
+    An endpoint with links of its own into the scale-out fabric sends at their sum. One inside an opened host
+    (an accelerator behind NICs) sends at its host's scale-out rate over the host's endpoints; where the host or
+    scale-up domain has no scale-out link at all, at the sum of its own links.
+
+    >>> import topo
+    >>> sorted(set(line_rate_gbps(topo.fat_tree(4, link_gbps=100)).tolist()))
+    [100.0]
+    """
+    network = Network.of(fabric)
+    n = len(fabric.nodes)
+    rate = network.capacity_gbps
+    outward = fabric.links.kind.is_any("scale_out", "access")[network.links]
+    own = _sum_at(network, rate, n, np.ones(len(rate), bool))[fabric.endpoints]
+    direct = _sum_at(network, rate, n, outward)
+    share = direct[fabric.endpoints].copy()
+    host = fabric.nodes.host.codes.astype(np.int64)
+    # Only parts of a host (not the switches beside it) count as its way out.
+    inside = (host >= 0) & (fabric.nodes.forwards != 2)
+    per_host = np.bincount(host[inside], weights=direct[inside], minlength=len(fabric.nodes.host.labels) + 1)
+    at = host[fabric.endpoints]
+    endpoints_of_host = np.bincount(at[at >= 0], minlength=len(per_host))
+    indirect = (share == 0) & (at >= 0)
+    share[indirect] = per_host[at[indirect]] / endpoints_of_host[at[indirect]]
+    return np.where(share > 0, share, own)
+
+
+def _sum_at(network: Network, rate: NDArray[np.float64], n: int, which: NDArray[np.bool_]) -> NDArray[np.float64]:
+    weight = rate[which]
+    at_a = np.bincount(network.a[which], weights=weight, minlength=n)
+    return np.asarray(at_a + np.bincount(network.b[which], weights=weight, minlength=n), dtype=float)
