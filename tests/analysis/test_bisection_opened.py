@@ -44,13 +44,11 @@ def test_wide_hosts_read_as_their_adapters(hosts: int, keep: str) -> None:
     fabric = opened(hosts)
     answer = topo.bisection_bandwidth(fabric, keep=keep)
     smaller = hosts // 2 * 4 if keep == "host" else hosts * 4 // 2
-    assert answer.lower_gbps == smaller * 400
-    if keep == "none" and hosts % 2:
-        # One host has to be split: its scale-up switch is cut on top.
-        assert answer.lower_gbps < answer.upper_gbps <= smaller * 400 + 2 * 900
-    else:
-        assert answer.exact
-        assert keep == "none" or answer.ratio == 1
+    # An odd host has to be split: its scale-up switch is cut on top.
+    split = 2 * 900 if keep == "none" and hosts % 2 else 0
+    assert answer.exact
+    assert answer.upper_gbps == smaller * 400 + split
+    assert keep == "none" or answer.ratio == 1
     certificate.check(fabric, answer)
 
 

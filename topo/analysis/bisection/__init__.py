@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from topo.analysis.bisection.blocks import BlockTree, find_bases, grow_tree
+from topo.analysis.bisection.blocks import tree_of
 from topo.analysis.bisection.exhaustive import enumerated
-from topo.analysis.bisection.knapsack import TreeCost
+from topo.analysis.bisection.lower import Layered, lower_bound, quick_bound
 from topo.analysis.bisection.opened import has_parts
-from topo.analysis.bisection.problem import Problem, even_sizes, make_problem, without_inner_switches
-from topo.analysis.bisection.search import best_split
-from topo.analysis.bisection.spread import spectral_bound, uniform_bound
-from topo.analysis.bisection.transport import Embedding, candidates, charges_of
-from topo.analysis.bisection.upward import upward_embedding
+from topo.analysis.bisection.problem import Problem, even_sizes, make_problem
+from topo.analysis.bisection.search import best_split, first_split, kept_split
+from topo.analysis.bisection.transport import Embedding
 from topo.analysis.cuts import min_cut
 from topo.fabric import Fabric, LinkSet, Selector, State
+from topo.network import kinds_in_words
 from topo.result import Result, Row, Standing, hidden
 from topo.table import Array, freeze
+from topo.units import format_number
 
 __all__ = ["Bisection", "bisection_bandwidth"]
 
 _ROUNDING = 1e-9
-_MOST_FOR_GENERAL_BOUNDS = 2000
 _HOW = {
     "tree": "switches selected by tier, joined by flows that respect every link",
+    "layers": "switches selected by tier, in the scale-out fabric and inside domains, and both summed",
     "uniform": "uniform traffic between all endpoints over shortest paths",
     "spectral": "second Laplacian eigenvalue",
     "enumeration": "every side of every switch tried",
@@ -44,7 +44,7 @@ class Bisection(Result):
     ``links`` is the cut behind ``upper_gbps``; ``side`` (over nodes) and ``endpoints`` are what a checker needs for
     it. ``lower_method`` names the kind of lower witness and ``witness`` holds its data where it has any;
     ``lower_keep`` is ``none`` where the bound is that of splitting endpoints singly, which holds for whole hosts all
-    the more.
+    the more. ``assumed`` says which rates the caller stated for links without one.
     ``full_gbps`` is the least injection of the smaller half: a non-blocking fabric of hosts or NICs reads a ratio of
     1. Where accelerators are the endpoints all their links count, scale-up ones too, so that hosts kept whole inside
     a larger scale-up domain read far below 1; ``keep="domain"`` asks for the scale-out fabric alone.
@@ -62,10 +62,11 @@ class Bisection(Result):
     lower_keep: str
     links: LinkSet
     seed: int
+    assumed: str
     side: NDArray[np.bool_] = hidden()
     endpoints: NDArray[np.int64] = hidden()
     state: State | None = hidden()
-    witness: Embedding | None = hidden()
+    witness: Embedding | Layered | None = hidden()
     title: ClassVar[str] = "Bisection bandwidth"
     derived: ClassVar[tuple[str, ...]] = ("exact", "ratio", "ratio_lower", "lower_how", "upper_how")
 
@@ -100,18 +101,31 @@ class Bisection(Result):
     def rows(self) -> list[Row]:
         """The answer line by line."""
         if self.exact:
-            head = [Row("bisection, one direction", self.upper_gbps, "Gb/s", Standing("exact", "the bounds meet"))]
+            head = [
+                Row(
+                    "bisection, one direction",
+                    self.upper_gbps,
+                    "Gb/s",
+                    Standing("exact", "the bounds meet").given(self.assumed),
+                )
+            ]
         else:
             head = [
                 Row(
                     "at least, one direction",
                     self.lower_gbps,
                     "Gb/s",
-                    Standing("lower bound", self.lower_how),
+                    Standing("lower bound", self.lower_how).given(self.assumed),
                 ),
-                Row("at most, one direction", self.upper_gbps, "Gb/s", Standing("upper bound", self.upper_how)),
+                Row(
+                    "at most, one direction",
+                    self.upper_gbps,
+                    "Gb/s",
+                    Standing("upper bound", self.upper_how).given(self.assumed),
+                ),
             ]
-        share = f"{self.ratio:.4g}" if self.exact else f"{self.ratio_lower:.4g} to {self.ratio:.4g}"
+        high = f"{format_number(100 * self.ratio, 4)} %"
+        share = high if self.exact else f"{format_number(100 * self.ratio_lower, 4)} to {high}"
         return [
             *head,
             Row("full bisection: injection of the smaller half", self.full_gbps, "Gb/s"),
@@ -120,7 +134,7 @@ class Bisection(Result):
             Row("kept whole", {"none": "nothing", "host": "hosts", "domain": "scale-up domains"}[self.keep]),
             Row("lower bound by", self.lower_how),
             Row("upper bound by", self.upper_how),
-            Row("link kinds", ", ".join(self.kinds)),
+            Row("links looked at", kinds_in_words(self.kinds)),
         ]
 
 
@@ -139,9 +153,9 @@ def bisection_bandwidth(
     endpoints of a host together, ``"domain"`` those of a scale-up domain, ``"none"`` splits them singly. Rates are
     one direction. Lower and upper bound each carry a witness that ``topo.analysis.bisection.certificate`` verifies;
     they meet on healthy Clos, fat-tree and rail-optimized fabrics of any taper, and where there are at most 20
-    switches that equal units hang on. Cost: near linear there (seconds for a million endpoints); degraded and
-    untiered fabrics take a search that draws on ``seed``. Above 40,000 units of several links each the lower bound
-    is coarse and may be 0.
+    switches that equal units hang on. So they do with scale-up domains below, where domains can be kept whole or the
+    scale-out fabric is not tapered; one domain too many under a tapered fabric leaves a few percent. Cost: near
+    linear there (seconds for a million endpoints); degraded and untiered fabrics take a search that draws on ``seed``.
 
     >>> import topo
     >>> answer = bisection_bandwidth(topo.leaf_spine(leaves=3, spines=4, hosts_per_leaf=8, link_gbps=1, host_gbps=1))
@@ -155,9 +169,15 @@ def bisection_bandwidth(
     problem = make_problem(fabric, endpoints, keep, kinds=kinds, state=state)
     smaller, larger = even_sizes(problem.weight)
     tree = tree_of(problem)
-    lower, method, witness = _lower_bound(problem, tree, smaller)
+    lower, method, witness = quick_bound(problem, tree, smaller)
     lower_keep = keep
-    upper, side = best_split(problem, tree, smaller, lower, seed)
+    upper, side = first_split(problem, tree, smaller, lower, seed)
+    if lower < upper:
+        first = min((upper, side), kept_split(problem, keep, smaller, lower, seed), key=lambda pair: pair[0])
+        lower, method, witness = lower_bound(problem, tree, smaller, first[0])
+        upper, side = first
+        if lower < upper:
+            upper, side = min(first, best_split(problem, tree, smaller, lower, seed), key=lambda pair: pair[0])
     if lower < upper:
         found = enumerated(problem, smaller)
         if found is not None:
@@ -165,7 +185,7 @@ def bisection_bandwidth(
             upper, side = min((upper, side), (problem.cut_gbps(found[1]), found[1]), key=lambda pair: pair[0])
         elif keep != "none" and smaller == len(problem.chosen) // 2:
             finer = make_problem(fabric, problem.chosen, "none", kinds=kinds, state=state)
-            bound = _lower_bound(finer, tree_of(finer), smaller)
+            bound = lower_bound(finer, tree_of(finer), smaller)
             if bound[0] > lower:
                 (lower, method, witness), lower_keep = bound, "none"
     if int(problem.weight[side[: problem.n_units]].sum()) not in (smaller, larger):
@@ -188,6 +208,7 @@ def bisection_bandwidth(
         lower_keep=lower_keep,
         links=links,
         seed=seed,
+        assumed=fabric.origin.assumed,
         side=freeze(node_side),
         endpoints=problem.chosen,
         state=state,
@@ -209,52 +230,6 @@ def _cut_of(problem: Problem, chosen: Array, side: Array, upper: float) -> tuple
         return cut.capacity_gbps, cut.source_side, cut.links
     crossing = (vertex[network.a] >= 0) & (vertex[network.b] >= 0) & (node_side[network.a] != node_side[network.b])
     return upper, node_side, LinkSet.of(fabric, network.links[crossing], network.capacity_gbps[crossing])
-
-
-def tree_of(problem: Problem) -> BlockTree | None:
-    """The block tree of a problem, where it has tiers."""
-    bases = find_bases(problem)
-    return grow_tree(bases) if bases is not None else None
-
-
-def _embeddings(tree: BlockTree | None) -> Iterator[Embedding]:
-    """The embedding that is exact on proportional fabrics, then those for uneven and for degraded ones."""
-    if tree is None:
-        return
-    tried = candidates(tree)
-    yield next(tried)
-    upward = upward_embedding(tree)
-    if upward is not None:
-        yield upward
-    yield from tried
-
-
-def _lower_bound(problem: Problem, tree: BlockTree | None, smaller: int) -> tuple[float, str, Embedding | None]:
-    best: tuple[float, str, Embedding | None] = (0.0, "trivial", None)
-    outer = without_inner_switches(problem)
-    for seen in (tree, tree_of(outer) if outer is not None else None):
-        for embedding in _embeddings(seen):
-            charges = charges_of(embedding)
-            value = TreeCost(embedding.tree, embedding.kappa, [smaller], charges).solve().cost
-            value = rounded_up(value, problem.unit_gbps)
-            if value > best[0]:
-                best = (value, "tree", embedding)
-            if outer is None and embedding.tree is seen and charges.flat == 0 and not charges.total.any():
-                return best
-    if tree is not None and problem.n_vertices > _MOST_FOR_GENERAL_BOUNDS:
-        return best
-    for method, bound in (("uniform", uniform_bound), ("spectral", spectral_bound)):
-        value = rounded_up(bound(problem, smaller), problem.unit_gbps)
-        if value > best[0]:
-            best = (value, method, None)
-    return best
-
-
-def rounded_up(value: float, unit: float) -> float:
-    """The next multiple of the rate that divides every cut; values within rounding error of a multiple take it."""
-    if not unit:
-        return max(0.0, value)
-    return max(0.0, math.ceil(value / unit - 1e-6) * unit)
 
 
 def _full_gbps(problem: Problem, smaller: int) -> float:

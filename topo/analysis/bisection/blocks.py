@@ -8,7 +8,7 @@ blocks are the elements of the tree; the root is the first block that holds ever
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import connected_components
 from topo.analysis.bisection.problem import Problem
 from topo.table import Array
 
-__all__ = ["Bases", "BlockTree", "find_bases", "grow_tree", "tiers_of"]
+__all__ = ["Bases", "BlockTree", "find_bases", "grow_tree", "joined_apart", "tiers_of", "tree_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,8 +146,16 @@ def _demoted(n: int, bases: Array, a: Array, b: Array, c: Array, hosts: Array) -
         to_bases[np.asarray(removed)] = 0.0
 
 
-def grow_tree(bases: Bases) -> BlockTree | None:
-    """The block tree over the bases; ``None`` where the switches above never join them all."""
+def joined_apart(bases: Bases) -> Bases:
+    """The bases with one more vertex, the last, that no link reaches: the root where separate parts are one tree."""
+    return replace(bases, n_vertices=bases.n_vertices + 1)
+
+
+def grow_tree(bases: Bases, *, apart: bool = False) -> BlockTree | None:
+    """The block tree over the bases; ``None`` where the switches above never join them all.
+
+    With ``apart`` the bases come from :func:`joined_apart` and what stays separate hangs on their last vertex.
+    """
     n = bases.n_vertices
     tier = tiers_of(bases)
     base_tier = tier[bases.vertex]
@@ -159,7 +167,7 @@ def grow_tree(bases: Bases) -> BlockTree | None:
     active, anchor = np.arange(n_bases), bases.vertex
     n_elements = n_bases
     if n_bases == 1:
-        return _finished(bases, parent[0], tiers[0], element, tier, 0)
+        return _finished(bases, parent[0], tiers[0], element, 0)
     for t in range(2, int(tier.max(initial=1)) + 1):
         inside = (tier[bases.edge_a] <= t) & (tier[bases.edge_b] <= t)
         graph = coo_array(
@@ -184,8 +192,19 @@ def grow_tree(bases: Bases) -> BlockTree | None:
         anchor = np.concatenate([anchor[left], np.flatnonzero(new)[first]])
         n_elements += len(grown)
         if len(active) == 1:
-            return _finished(bases, np.concatenate(parent), np.concatenate(tiers), element, tier, int(active[0]))
-    return None
+            return _finished(bases, np.concatenate(parent), np.concatenate(tiers), element, int(active[0]))
+    if not apart:
+        return None
+    all_parents, top = np.concatenate(parent), int(tier.max(initial=1)) + 1
+    all_parents[active] = n_elements
+    element[n - 1] = n_elements
+    return _finished(bases, np.append(all_parents, -1), np.append(np.concatenate(tiers), top), element, n_elements)
+
+
+def tree_of(problem: Problem) -> BlockTree | None:
+    """The block tree of a problem, where it has tiers."""
+    bases = find_bases(problem)
+    return grow_tree(bases) if bases is not None else None
 
 
 def tiers_of(bases: Bases) -> Array:
@@ -211,7 +230,7 @@ def tiers_of(bases: Bases) -> Array:
         tier[reached] = t
 
 
-def _finished(bases: Bases, parent: Array, tiers: Array, element: Array, tier: Array, root: int) -> BlockTree:
+def _finished(bases: Bases, parent: Array, tiers: Array, element: Array, root: int) -> BlockTree:
     """Renumber so that the root is last and drop what hangs beside or above it."""
     keep = np.zeros(len(parent), bool)
     keep[: len(bases.vertex)] = True

@@ -15,11 +15,14 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
-from topo.analysis.bisection import Bisection, rounded_up
-from topo.analysis.bisection.blocks import Bases, find_bases
+from topo.analysis.bisection import Bisection
+from topo.analysis.bisection.blocks import Bases, find_bases, joined_apart
 from topo.analysis.bisection.exhaustive import MOST_VERTICES
-from topo.analysis.bisection.knapsack import Charges, TreeCost
-from topo.analysis.bisection.problem import Problem, even_sizes, make_problem, without_inner_switches
+from topo.analysis.bisection.knapsack import Charges
+from topo.analysis.bisection.layers import Gathering, gathered, layers_of, meshes_as_hubs
+from topo.analysis.bisection.lower import Layered, rounded_up
+from topo.analysis.bisection.merging import cheapest_labels
+from topo.analysis.bisection.problem import Problem, even_sizes, inner_switches, make_problem
 from topo.analysis.bisection.search import cheapest_units
 from topo.analysis.bisection.transport import Embedding
 from topo.analysis.cuts import usable_arcs
@@ -31,6 +34,7 @@ from topo.table import Array
 __all__ = ["CertificateError", "check", "check_cut", "check_lower"]
 
 _SLACK = 1e-9
+_EDGES = ("edge_a", "edge_b", "capacity")
 
 
 class CertificateError(TopoError):
@@ -86,9 +90,13 @@ def check_lower(fabric: Fabric, answer: Bisection) -> None:
     smaller = answer.halves[0]
     _claim(answer.lower_keep == answer.keep or even_sizes(problem.weight) == answer.halves, "the halves differ")
     if answer.lower_method == "tree":
-        _claim(answer.witness is not None, "no embedding is given")
-        assert answer.witness is not None
+        _claim(isinstance(answer.witness, Embedding), "no embedding is given")
+        assert isinstance(answer.witness, Embedding)
         value = _embedded(problem, answer.witness, smaller)
+    elif answer.lower_method == "layers":
+        _claim(isinstance(answer.witness, Layered), "no embeddings are given")
+        assert isinstance(answer.witness, Layered)
+        value = _summed(problem, answer.witness, smaller)
     elif answer.lower_method == "uniform":
         value = _uniform(problem, smaller)
     elif answer.lower_method == "spectral":
@@ -104,11 +112,95 @@ def _claim(holds: bool, reason: str) -> None:
         raise CertificateError(f"the certificate does not hold: {reason}")
 
 
+def _summed(problem: Problem, witness: Layered, smaller: int) -> float:
+    """The layers fit into the fabric together; each adds what its own embedding proves."""
+    hubbed = meshes_as_hubs(problem)
+    if hubbed is not problem:
+        _check_meshes(problem, hubbed)
+    problem = hubbed
+    layers = apart = layers_of(problem)
+    shape = (problem.n_vertices, problem.n_vertices)
+    taken = csr_array(shape)
+    if witness.is_gathered:
+        gathering = gathered(problem)
+        _claim(gathering is not None, "the fabric has no domains to gather")
+        assert gathering is not None
+        layers = gathering.layers
+        taken = _used_by_hubs(problem, gathering, apart[0])
+    for layer in layers[1:] if witness.is_gathered else layers:
+        taken = taken + csr_array((layer.capacity, (layer.edge_a, layer.edge_b)), shape=shape)
+    over = (taken - csr_array((problem.capacity, (problem.edge_a, problem.edge_b)), shape=shape)).tocoo()
+    _claim(
+        bool((over.data <= _SLACK * max(1.0, float(problem.capacity.max()))).all()),
+        "layers use a link beyond its capacity",
+    )
+    _claim(len(witness.parts) == len(layers), "the layers are not the fabric's")
+    return math.fsum(
+        rounded_up(_embedded(layer, part, smaller), layer.unit_gbps)
+        for layer, part in zip(layers, witness.parts, strict=True)
+        if part is not None
+    )
+
+
+def _check_meshes(problem: Problem, hubbed: Problem) -> None:
+    """Every link of a mesh holds its ends' shares of what they send to the hub; other links are untouched."""
+    n = problem.n_vertices
+    new = hubbed.edge_b >= n
+    hub, rate = np.full(n, -1), np.zeros(n)
+    hub[hubbed.edge_a[new]], rate[hubbed.edge_a[new]] = hubbed.edge_b[new], hubbed.capacity[new]
+    size = np.bincount(hub[hub >= 0], minlength=hubbed.n_vertices)
+    a, b = problem.edge_a, problem.edge_b
+    mesh = (hub[a] >= 0) & (hub[a] == hub[b])
+    pairs = np.bincount(hub[a[mesh]], minlength=hubbed.n_vertices)
+    _claim(np.array_equal(pairs, size * (size - 1) // 2), "a mesh is not full")
+    sent = (rate[a] + rate[b])[mesh] / size[hub[a[mesh]]]
+    _claim(bool((sent <= problem.capacity[mesh] * (1 + _SLACK)).all()), "a link of a mesh carries too much")
+    same = [(np.asarray(getattr(problem, x))[~mesh], np.asarray(getattr(hubbed, x))[~new]) for x in _EDGES]
+    _claim(all(np.array_equal(x, y) for x, y in same), "links beside the meshes differ")
+
+
+def _used_by_hubs(problem: Problem, gathering: Gathering, outside: Problem) -> csr_array:
+    """Capacity that the layer with hubs takes: every link of a hub is one of the units', led over the domain's switches
+    in the hub's shares."""
+    n, n_units, hub, first = problem.n_vertices, problem.n_units, gathering.hub, gathering.layers[0]
+    unit_hub = np.append(hub, np.full(n - n_units, -1))
+    a, b = problem.edge_a, problem.edge_b
+    inside = (unit_hub[a] >= 0) & (gathering.hub_of_switch[b] == unit_hub[a])
+    shares = np.bincount(a[inside], gathering.share[b[inside]], n)[:n_units]
+    _claim(bool(np.allclose(shares[hub >= 0], 1, rtol=0, atol=_SLACK)), "shares of a hub do not sum to 1")
+    to_hub = (unit_hub[first.edge_a] >= 0) & (first.edge_b == unit_hub[first.edge_a])
+    room = np.bincount(first.edge_a[to_hub], first.capacity[to_hub], n)[:n_units]
+    plain = (unit_hub[a] < 0) & (np.isin(b, first.edge_b)) & (a < n_units) & inner_switches(problem)[b]
+    stays = np.where(unit_hub >= 0, unit_hub, np.arange(n))
+    own = csr_array((problem.capacity[plain], (a[plain], b[plain])), shape=(n, n))
+    led = _bundles(stays[outside.edge_a], stays[outside.edge_b], outside.capacity, n)
+    rest = csr_array((first.capacity[~to_hub], (first.edge_a[~to_hub], first.edge_b[~to_hub])), shape=(n, n))
+    over = (rest - led - own).tocoo()
+    _claim(bool((over.data <= _SLACK * max(1.0, float(problem.capacity.max()))).all()), "a hub has links of no unit")
+    through = (room + outside.injection)[a[inside]] * gathering.share[b[inside]]
+    used: csr_array = own + _bundles(
+        np.concatenate([outside.edge_a, a[inside]]),
+        np.concatenate([outside.edge_b, b[inside]]),
+        np.concatenate([outside.capacity, through]),
+        n,
+    )
+    return used
+
+
+def _bundles(a: Array, b: Array, gbps: Array, n: int) -> csr_array:
+    """Capacity between vertices, lower number first; what joins a vertex to itself is left out."""
+    used = a != b
+    return csr_array((gbps[used], (np.minimum(a, b)[used], np.maximum(a, b)[used])), shape=(n, n))
+
+
 def _embedded(problem: Problem, witness: Embedding, smaller: int) -> float:
     """Shares are distributions, flows keep to supply, demand and capacity; then the tree's minimum less the unsent."""
     tree, bases = witness.tree, witness.tree.bases
-    own = [find_bases(p) for p in (problem, without_inner_switches(problem)) if p is not None]
-    _claim(any(b is not None and _same_bases(b, bases) for b in own), "the units and links are not the fabric's")
+    own = find_bases(problem)
+    _claim(
+        own is not None and (_same_bases(own, bases) or _same_bases(joined_apart(own), bases)),
+        "the units and links are not the fabric's",
+    )
     _claim(np.array_equal(tree.element[bases.vertex], np.arange(tree.n_bases)), "a base does not stand for itself")
     _claim(bool((tree.parent[:-1] > np.arange(len(tree.parent) - 1)).all()), "the blocks are no tree")
     n, n_elements = len(tree.element), len(tree.parent)
@@ -147,7 +239,7 @@ def _embedded(problem: Problem, witness: Embedding, smaller: int) -> float:
     charges = Charges(
         float(unsent[~is_base].sum()), total, _opposed(tree.parent, tree.element, is_base, kappa, share, net)
     )
-    return TreeCost(tree, kappa, [smaller], charges).solve().cost
+    return cheapest_labels(tree, kappa, [smaller], charges).cost
 
 
 def _same_bases(one: Bases, other: Bases) -> bool:
@@ -176,7 +268,8 @@ def _uniform(problem: Problem, smaller: int) -> float:
         problem.n_vertices,
         np.concatenate([problem.weight, np.zeros(problem.n_vertices - problem.n_units)]),
     )
-    if connected_components(adjacency, directed=False)[0] > 1:
+    part = connected_components(adjacency, directed=False)[1][: problem.n_units]
+    if (part != part[0]).any():
         return 0.0
     loads = np.zeros(adjacency.nnz)
     row = np.repeat(np.arange(n), np.diff(adjacency.indptr))

@@ -133,7 +133,7 @@ class TreeCost:
 
     def _choose_residues(self) -> list[int]:
         """Sizes of the mixed class that can complete an even split, modulo the step."""
-        if self._step == 1 or self._slack:
+        if self._step == 1:
             return []
         offsets = {0}
         for size in self.tree.bases.class_count[self._special].tolist():

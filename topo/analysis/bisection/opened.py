@@ -73,7 +73,8 @@ def _ways(
 ) -> tuple[tuple[Array, Array, Array], Array]:
     """(endpoint, cable, Gb/s) of each way out, and what each inner link has left.
 
-    Equal shares of endpoints and cables over the host's own input-output links first, then whatever else fits.
+    First the cables of parts that every endpoint of the host is linked to, in equal shares; then equal shares of
+    endpoints and cables over the host's own input-output links; then whatever else fits.
     """
     fabric = network.fabric
     host = fabric.nodes.host.codes.astype(np.int64)
@@ -82,14 +83,20 @@ def _ways(
     if not owner.size or not ends.size:
         none = np.empty(0, np.int64)
         return (none, none, np.empty(0)), inside.gbps
-    share = np.bincount(host[owner], cable_gbps, int(host.max(initial=0)) + 1)
-    count = np.bincount(host[ends], minlength=len(share))
+    n_hosts = int(host.max(initial=0)) + 1
+    count = np.bincount(host[ends], minlength=n_hosts)
+    ways, spare = _equal_ways(inside, fabric.nodes.is_endpoint, host, count, owner, cable_gbps)
+    found = [ways]
+    rest = np.setdiff1d(np.arange(len(owner)), ways[1])
+    if not rest.size:
+        return ways, spare
+    owner, cable_gbps = owner[rest], cable_gbps[rest]
+    share = np.bincount(host[owner], cable_gbps, n_hosts)
     fair = (share / np.maximum(count, 1))[host[ends]]
     forwards, unlimited = fabric.nodes.forwards, share[host[ends]]
-    _, _, most = _one_flow(forwards, inside, inside.gbps, ends, unlimited, owner, cable_gbps)
+    _, _, most = _one_flow(forwards, inside, spare, ends, unlimited, owner, cable_gbps)
     filling = np.bincount(host[owner], most, len(share)) / np.maximum(share, 1e-300)
-    spare, free = inside.gbps.copy(), cable_gbps.copy()
-    found: list[tuple[Array, Array, Array]] = []
+    free = cable_gbps.copy()
     for usable, limit, open_share in (
         (local, fair, filling[host[owner]]),
         (np.ones_like(local), unlimited, np.ones(len(owner))),
@@ -97,10 +104,45 @@ def _ways(
         ways, used, filled = _one_flow(
             forwards, inside, np.where(usable, spare, 0), ends, limit, owner, np.minimum(free, cable_gbps * open_share)
         )
-        found.append(ways)
+        found.append((ways[0], rest[ways[1]], ways[2]))
         spare, free = spare - used, free - filled
     joined = tuple(np.concatenate(columns) for columns in zip(*found, strict=True))
     return (joined[0], joined[1], joined[2]), np.maximum(spare, 0)
+
+
+def _equal_ways(
+    inside: Edges, is_endpoint: Array, host: Array, count: Array, owner: Array, cable_gbps: Array
+) -> tuple[tuple[Array, Array, Array], Array]:
+    """Ways over parts that every endpoint of their host is linked to, and what each inner link has left.
+
+    Each endpoint takes the same share of each cable of such a part, where its links to the part hold that: so
+    endpoints of a scale-up domain reach the switches above its own alike.
+    """
+    n = len(is_endpoint)
+    end_at_a, end_at_b = is_endpoint[inside.a], is_endpoint[inside.b]
+    row = np.flatnonzero(end_at_a != end_at_b)
+    end = np.where(end_at_a, inside.a, inside.b)[row]
+    part = np.where(end_at_a, inside.b, inside.a)[row]
+    order = np.lexsort((end, part))
+    row, end, part = row[order], end[order], part[order]
+    pairs, pair = np.unique(part * n + end, return_inverse=True)
+    first = np.searchsorted(pair, np.arange(len(pairs)))
+    total = np.bincount(pair, inside.gbps[row], len(pairs))
+    pair_part, pair_end = pairs // n, pairs % n
+    wanted = np.bincount(owner, cable_gbps, n)[pair_part] / np.maximum(count[host[pair_part]], 1)
+    fits = np.bincount(pair_part, (wanted <= total) & (wanted > 0), n)
+    serves = (fits == count[np.maximum(host, 0)]) & (fits > 0) & (host >= 0)
+    left = inside.gbps.copy()
+    until = np.cumsum(inside.gbps[row])
+    within = until - (until[first] - inside.gbps[row[first]])[pair]
+    mine = serves[part]
+    left[row[mine]] = np.clip(within - wanted[pair], 0, inside.gbps[row])[mine]
+    start, stop = np.searchsorted(pair_part, owner), np.searchsorted(pair_part, owner, side="right")
+    cable = np.flatnonzero(serves[owner])
+    repeats = (stop - start)[cable]
+    cables = np.repeat(cable, repeats)
+    at = np.arange(len(cables)) - np.repeat(np.cumsum(repeats) - repeats, repeats) + start[cables]
+    return (pair_end[at], cables, cable_gbps[cables] / count[host[owner[cables]]]), left
 
 
 def _one_flow(

@@ -18,7 +18,7 @@ from topo.fabric import FORWARDS_NOTHING, Fabric, Selector, State
 from topo.network import Network
 from topo.table import Array, freeze
 
-__all__ = ["KEEP", "Problem", "even_sizes", "make_problem", "without_inner_switches"]
+__all__ = ["KEEP", "Problem", "even_sizes", "inner_switches", "make_problem", "with_edges"]
 
 KEEP = ("host", "domain", "none")
 
@@ -112,26 +112,19 @@ def make_problem(
     _require_connected(problem)
     if has_parts(network):
         problem = _without_dead_ends(_merged(network, weight, vertex, direct_edges(network, chosen)))
-    return _with_edges(problem, problem.capacity > 0)
+    return with_edges(problem, problem.capacity > 0)
 
 
-def without_inner_switches(problem: Problem) -> Problem | None:
-    """The problem without switches that touch units only, while others still join all units; else ``None``.
-
-    Leaving links out only lowers cuts. It is what lets a tree of tiers be seen above scale-up switches.
-    """
+def inner_switches(problem: Problem) -> NDArray[np.bool_]:
+    """Vertices that are switches and touch units only."""
+    a, b = problem.edge_a, problem.edge_b
     is_unit = np.arange(problem.n_vertices) < problem.n_units
-    between = ~is_unit[problem.edge_a] & ~is_unit[problem.edge_b]
-    outer = np.zeros(problem.n_vertices, bool)
-    outer[problem.edge_a[between]] = outer[problem.edge_b[between]] = True
-    touched = np.zeros(problem.n_vertices, bool)
-    touched[problem.edge_a] = touched[problem.edge_b] = True
-    inner = touched & ~is_unit & ~outer
-    if not inner.any() or not outer.any():
-        return None
-    kept = ~inner[problem.edge_a] & ~inner[problem.edge_b]
-    reduced = _with_edges(problem, kept)
-    return reduced if len(_parts_of_units(reduced)) == 1 else None
+    between = ~is_unit[a] & ~is_unit[b]
+    outer, touched = np.zeros(problem.n_vertices, bool), np.zeros(problem.n_vertices, bool)
+    outer[a[between]] = outer[b[between]] = True
+    touched[a] = touched[b] = True
+    inner: NDArray[np.bool_] = touched & ~is_unit & ~outer
+    return inner
 
 
 def _merged(network: Network, weight: Array, vertex: Array, edges: Edges) -> Problem:
@@ -144,7 +137,8 @@ def _merged(network: Network, weight: Array, vertex: Array, edges: Edges) -> Pro
     return Problem(network, len(weight), n, weight, vertex, rows, columns, merged.data)
 
 
-def _with_edges(problem: Problem, kept: Array) -> Problem:
+def with_edges(problem: Problem, kept: Array) -> Problem:
+    """The problem with the given bundles only: leaving links out never raises a cut."""
     return replace(
         problem, edge_a=problem.edge_a[kept], edge_b=problem.edge_b[kept], capacity=problem.capacity[kept]
     )  # fmt: skip
@@ -158,7 +152,7 @@ def _without_dead_ends(problem: Problem) -> Problem:
         dead[: problem.n_units] = False
         if not dead.any():
             return problem
-        problem = _with_edges(problem, ~dead[problem.edge_a] & ~dead[problem.edge_b])
+        problem = with_edges(problem, ~dead[problem.edge_a] & ~dead[problem.edge_b])
 
 
 def even_sizes(weight: Array) -> tuple[int, int]:

@@ -7,14 +7,16 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.sparse import csr_array
 
-from topo.analysis.bisection.blocks import BlockTree
-from topo.analysis.bisection.knapsack import Split, TreeCost
-from topo.analysis.bisection.problem import Problem
+from topo.analysis.bisection.blocks import BlockTree, tree_of
+from topo.analysis.bisection.knapsack import Split
+from topo.analysis.bisection.merging import cheapest_labels
+from topo.analysis.bisection.problem import Problem, even_sizes, make_problem
 from topo.analysis.bisection.transport import edge_capacity
 from topo.analysis.flow import max_flow
+from topo.errors import ParameterError
 from topo.table import Array
 
-__all__ = ["best_split", "cheapest_units", "side_of_split"]
+__all__ = ["best_split", "cheapest_units", "first_split", "kept_split", "side_of_split"]
 
 _MOST_SEARCH_WORK = 2e6
 _MOST_SWAP_SIZE = 1500
@@ -35,6 +37,37 @@ def best_split(problem: Problem, tree: BlockTree | None, smaller: int, lower: fl
             best = (cut, side)
         if best[0] <= lower:
             return best
+    return best
+
+
+def first_split(problem: Problem, tree: BlockTree | None, smaller: int, lower: float, seed: int) -> tuple[float, Array]:
+    """The first start of :func:`best_split`, improved if need be: enough on regular fabrics."""
+    side = next(_starts(problem, tree, smaller, seed))
+    cut = problem.cut_gbps(side)
+    return (cut, side) if cut <= lower else _improved(problem, side, smaller)
+
+
+def kept_split(problem: Problem, keep: str, smaller: int, lower: float, seed: int) -> tuple[float, Array]:
+    """The first start where hosts or domains are kept whole too, if that leaves halves as even; else infinity."""
+    network, best = problem.network, (np.inf, np.zeros(problem.n_vertices, bool))
+    for coarser in {"none": ("host", "domain"), "host": ("domain",)}.get(keep, ()):
+        try:
+            other = make_problem(
+                network.fabric, problem.chosen, coarser, kinds=network.kinds, state=network.state
+            )  # fmt: skip
+        except ParameterError:  # a single host or domain
+            continue
+        own, its = problem.vertex_of_node[problem.chosen], other.vertex_of_node[problem.chosen]
+        whole = np.empty(problem.n_units, np.int64)
+        whole[own] = its
+        if other.n_units >= problem.n_units or (whole[own] != its).any() or even_sizes(other.weight)[0] != smaller:
+            continue  # endpoints without a domain are units of their own there
+        _, found = first_split(other, tree_of(other), smaller, lower, seed)
+        side = np.zeros(problem.n_vertices, bool)
+        both = (problem.vertex_of_node >= 0) & (other.vertex_of_node >= 0)
+        side[problem.vertex_of_node[both]] = found[other.vertex_of_node[both]]
+        side = _best_switches(problem, side)
+        best = min(best, (problem.cut_gbps(side), side), key=lambda pair: pair[0])
     return best
 
 
@@ -65,14 +98,14 @@ def _starts(problem: Problem, tree: BlockTree | None, smaller: int, seed: int) -
     rounds = int(min(30, max(2, _MOST_SEARCH_WORK // max(len(problem.edge_a), 1))))
     if tree is not None:
         kappa = edge_capacity(tree)
-        side = side_of_split(problem, tree, TreeCost(tree, kappa, [smaller]).solve())
+        side = side_of_split(problem, tree, cheapest_labels(tree, kappa, [smaller]))
         if int(problem.weight[side[: problem.n_units]].sum()) not in (smaller, int(problem.weight.sum()) - smaller):
             side = _resplit(problem, side, smaller)
         yield side
         if problem.n_units <= 20_000:
             for i in range(rounds):
                 noise = 1 + _AMPLITUDES[i % len(_AMPLITUDES)] * rng.random(len(kappa))
-                yield side_of_split(problem, tree, TreeCost(tree, kappa * noise, [smaller]).solve())
+                yield side_of_split(problem, tree, cheapest_labels(tree, kappa * noise, [smaller]))
         return
     vectors = _smooth_vectors(problem)
     for i in range(rounds):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,11 @@ class Embedding:
     head: NDArray[np.int64]
     gbps: NDArray[np.float64]
 
+    @cached_property
+    def charges(self) -> Charges:
+        """What the unsent flow may cost (see :func:`charges_of`)."""
+        return charges_of(self)
+
 
 def edge_capacity(tree: BlockTree) -> NDArray[np.float64]:
     """Capacity of the bundle between each element and its parent."""
@@ -51,7 +57,7 @@ def candidates(tree: BlockTree) -> Iterator[Embedding]:
     share, kappa = _share_of_capacity(tree), edge_capacity(tree)
     first = _embed(tree, share, kappa, bypass=False)
     yield first
-    if charges_of(first).flat == 0 and not charges_of(first).total.any():
+    if first.charges.flat == 0 and not first.charges.total.any():
         return
     uniform = _share_of_live(tree)
     seen: list[Array] = []
@@ -122,6 +128,9 @@ def _normalized(tree: BlockTree, weight: Array) -> Array:
     has = tree.element >= 0
     weight = np.where(has, weight, 0.0)
     weight[tree.bases.vertex] = 1.0
+    total = np.bincount(tree.element[has], weight[has], len(tree.parent))
+    # The root of separate parts has no links: any distribution does.
+    weight = np.where(has & (total[tree.element] <= 0), 1.0, weight)
     total = np.bincount(tree.element[has], weight[has], len(tree.parent))
     share: Array = np.where(has, weight / np.maximum(total[np.maximum(tree.element, 0)], 1e-300), 0.0)
     return share

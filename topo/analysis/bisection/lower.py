@@ -1,0 +1,135 @@
+"""Lower bounds of the bisection with their witnesses, the cheap ones first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from topo.analysis.bisection.blocks import BlockTree
+from topo.analysis.bisection.layers import gathered, layers_of, meshes_as_hubs, tree_apart
+from topo.analysis.bisection.merging import cheapest_labels
+from topo.analysis.bisection.problem import Problem
+from topo.analysis.bisection.spread import spectral_bound, uniform_bound
+from topo.analysis.bisection.transport import Embedding, candidates
+from topo.analysis.bisection.upward import upward_embedding
+
+__all__ = ["Bound", "Layered", "lower_bound", "quick_bound", "rounded_up"]
+
+_MOST_FOR_GENERAL_BOUNDS = 2000
+
+
+@dataclass(frozen=True, eq=False)
+class Layered:
+    """Witness of a sum over layers, ``None`` for a layer that adds nothing.
+
+    The layers are in the order of ``layers_of`` or, where ``is_gathered``, of ``gathered``.
+    """
+
+    parts: tuple[Embedding | None, ...]
+    is_gathered: bool = False
+
+
+class Bound(NamedTuple):
+    """A lower bound in Gb/s, what kind of witness it has, and that witness where it is data."""
+
+    gbps: float
+    method: str
+    witness: Embedding | Layered | None
+
+
+Embeddings = Callable[[BlockTree | None], Iterator[Embedding]]
+TRIVIAL = Bound(0.0, "trivial", None)
+
+
+def rounded_up(value: float, unit: float) -> float:
+    """The next multiple of the rate that divides every cut; values within rounding error of a multiple take it."""
+    if not unit:
+        return max(0.0, value)
+    return max(0.0, math.ceil(value / unit - 1e-6) * unit)
+
+
+def quick_bound(problem: Problem, tree: BlockTree | None, smaller: int) -> Bound:
+    """The best bound of flows straight through each bundle: exact on fabrics joined in proportion, layer by layer."""
+    return _best_of_layers(problem, tree, smaller, _straight, math.inf)
+
+
+def lower_bound(problem: Problem, tree: BlockTree | None, smaller: int, enough: float = math.inf) -> Bound:
+    """The best of all bounds, or the first found that is ``enough``."""
+    best = _best_of_layers(problem, tree, smaller, _embeddings, enough)
+    if best.gbps >= enough:
+        return best
+    if tree is not None and problem.n_vertices > _MOST_FOR_GENERAL_BOUNDS:
+        return best
+    for method, bound in (("uniform", uniform_bound), ("spectral", spectral_bound)):
+        value = rounded_up(bound(problem, smaller), problem.unit_gbps)
+        if value > best.gbps:
+            best = Bound(value, method, None)
+    return best
+
+
+def _straight(tree: BlockTree | None) -> Iterator[Embedding]:
+    """The embedding that is exact on proportional fabrics; then, where it is not, that for unevenly filled ones."""
+    if tree is not None:
+        yield from _first_two(tree, next(candidates(tree)))
+
+
+def _embeddings(tree: BlockTree | None) -> Iterator[Embedding]:
+    """The same, then those for degraded fabrics."""
+    if tree is not None:
+        tried = candidates(tree)
+        yield from _first_two(tree, next(tried))
+        yield from tried
+
+
+def _first_two(tree: BlockTree, first: Embedding) -> Iterator[Embedding]:
+    yield first
+    if not _is_whole(first):
+        upward = upward_embedding(tree)
+        if upward is not None:
+            yield upward
+
+
+def _is_whole(embedding: Embedding) -> bool:
+    """Whether all is sent."""
+    return embedding.charges.flat == 0 and not embedding.charges.total.any()
+
+
+def _best(problem: Problem, embeddings: Iterator[Embedding], smaller: int, enough: float = math.inf) -> Bound:
+    best = TRIVIAL
+    for embedding in embeddings:
+        value = cheapest_labels(embedding.tree, embedding.kappa, [smaller], embedding.charges).cost
+        value = rounded_up(value, problem.unit_gbps)
+        if value > best.gbps:
+            best = Bound(value, "tree", embedding)
+        if best.gbps >= enough:
+            break
+    return best
+
+
+def _best_of_layers(
+    problem: Problem, tree: BlockTree | None, smaller: int, embeddings: Embeddings, enough: float
+) -> Bound:
+    hubbed = meshes_as_hubs(problem)
+    apart = layers_of(hubbed)
+    # Tiers that mix scale-up and scale-out switches are worth no long search where layers tell them apart.
+    best = _best(problem, (_straight if apart else embeddings)(tree), smaller, enough)
+    if not apart or best.gbps >= enough:
+        return best
+    found = [best, _summed(apart, smaller, embeddings, is_gathered=False)]
+    gathering = gathered(hubbed)
+    if gathering is not None:
+        found.append(_summed(gathering.layers, smaller, embeddings, is_gathered=True))
+    return max(found, key=lambda bound: bound.gbps)
+
+
+def _summed(layers: list[Problem], smaller: int, embeddings: Embeddings, *, is_gathered: bool) -> Bound:
+    parts: list[Embedding | None] = []
+    total = 0.0
+    for layer in layers:
+        bound = _best(layer, embeddings(tree_apart(layer)), smaller)
+        assert not isinstance(bound.witness, Layered)
+        parts.append(bound.witness)
+        total += bound.gbps
+    return Bound(total, "layers", Layered(tuple(parts), is_gathered)) if total else TRIVIAL
