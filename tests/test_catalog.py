@@ -46,7 +46,7 @@ def fabric(request: pytest.FixtureRequest) -> Fabric:
 def test_every_expected_number_is_the_built_one(fabric: Fabric) -> None:
     found = published_numbers(fabric)
     assert len(found.numbers) == len(fabric.origin.expect) >= 10
-    assert [(n.key, n.published, n.built) for n in found.numbers if not n.agrees] == []
+    assert [(n.key, n.expected, n.built) for n in found.numbers if not n.agrees] == []
     assert found.n_differing == 0
 
 
@@ -119,6 +119,7 @@ def test_names_files_and_origins(fabric: Fabric) -> None:
     keys = dict(origin.expect).keys()
     assert "n_endpoints" in keys
     assert keys & {"n_tiers", "n_scale_up_tiers"}
+    assert keys & {"n_planes", "n_scale_up_planes"}
     from_memory = any("from memory" in text for text in origin.assumptions)
     assert keys & {"n_switches", "n_scale_up_switches"} or from_memory
 
@@ -160,3 +161,38 @@ def test_parts_name_their_source_and_add_up(part: object) -> None:
     assert len({mode.n_ports * mode.gbps for mode in modes}) <= 1  # splitting a port loses no bandwidth
     assert len({mode.n_ports // mode.ports_per_cage for mode in modes}) <= 1
     assert len({mode.gbps for mode in modes}) == len(modes)
+
+
+@pytest.mark.parametrize(
+    ("name", "planes"),
+    [
+        ("nvidia-gb200-nvl72", 18),
+        ("nvidia-gb300-nvl72", 18),
+        ("nvidia-dgx-h100", 4),
+        ("huawei-cloudmatrix384", 7),
+        ("amd-mi300x-8", 0),
+        ("alibaba-hpn-pod", 2),
+        ("openai-mrc-131k", 8),
+        ("nvidia-superpod-b300-spectrumx-16su", 2),
+        ("nvidia-superpod-h100-4su", 1),
+    ],
+)
+def test_planes_as_published(name: str, planes: int) -> None:
+    (entry,) = (entry for entry in catalog() if entry.name == name)
+    assert entry.n_planes == planes
+
+
+def test_superpods_say_what_became_of_storage() -> None:
+    for name in NAMES:
+        if name.startswith("nvidia-superpod"):
+            spec, _ = read_spec(fabrics_folder() / f"{name}.yaml")
+            assert "storage" in spec.parameters or any("storage" in text for text in spec.assumptions), name
+
+
+def test_gb300_is_built_of_its_trays() -> None:
+    pod = topo.load("nvidia-superpod-gb300-16su")
+    assert set(pod.nodes.part.values()[pod.endpoints]) == {"gb300-tray"}
+    rack = topo.load("nvidia-gb300-nvl72")
+    nics = rack.nodes.kind.is_any("nic")
+    assert int(nics.sum()) == 72 and int(rack.nodes.kind.is_any("cpu").sum()) == 36
+    assert set(rack.nodes.part.values()[nics]) == {"ConnectX-8"}  # none for storage: nobody says how it is wired

@@ -218,3 +218,16 @@ def test_any_text_is_a_document_or_an_input_error(text: str) -> None:
     assert isinstance(document, Document)
     with pytest.raises(InputError):
         document.checked(Outer)  # nothing this short is a whole Outer
+
+
+def test_all_missing_keys_are_named_at_once() -> None:
+    class Model(BaseModel):
+        a: int
+        b: int
+        c: int
+
+    with pytest.raises(InputError) as caught:
+        parse_document("b: 1\n", "x.yaml").checked(Model)
+    assert str(caught.value) == "x.yaml:1: keys a, c: are missing and have to be given"
+    with pytest.raises(InputError, match=r"x\.yaml:1: key a: is missing and has to be given"):
+        parse_document("b: 1\nc: 2\n", "x.yaml").checked(Model)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
 
 import numpy as np
@@ -140,3 +141,45 @@ def test_link_set_names_both_ends(fabric: Fabric) -> None:
     assert links.to_records()[0]["capacity_gbps"] == 400
     assert links.to_frame().index.tolist() == [0]
     assert pickle.loads(pickle.dumps(links))[0] == links[0]
+
+
+def test_a_name_in_place_of_a_fabric_is_told_what_to_do() -> None:
+    functions = [getattr(topo, name) for name in topo.__all__]
+    asked = [
+        f for f in functions if inspect.isfunction(f) and next(iter(inspect.signature(f).parameters), "") == "fabric"
+    ]
+    assert len(asked) >= 9
+    for function in asked:
+        needed = [p for p in inspect.signature(function).parameters.values() if p.default is p.empty][1:]
+        with pytest.raises(topo.ParameterError, match=r"a Fabric is wanted.*topo\.load\('deepseek-ft2'\)"):
+            function("deepseek-ft2", *(["x"] for _ in needed))
+    with pytest.raises(topo.ParameterError, match="a Fabric is wanted, not dict; topo.load and the builders make one"):
+        topo.inventory({})
+
+
+def test_a_name_that_nothing_bears_is_refused_by_select_too(fabric: Fabric) -> None:
+    with pytest.raises(topo.ParameterError, match="has a name like 'su-1-leaf-9'; did you mean"):
+        fabric.select("su-1-leaf-9")
+    with pytest.raises(topo.ParameterError, match=r"'host-1'; it is a host: rows\(\) takes hosts"):
+        fabric.select("host-1")
+    assert fabric.select("su-1-leaf-1", tier=9).size == 0  # a column's value that is not there selects nothing
+
+
+def test_short_forms_say_what_is_inside(fabric: Fabric) -> None:
+    assert repr(State()) == "<State: as wired>"
+    down = State.without(fabric, nodes="su-1-leaf-1", links=[0, 1])
+    assert repr(down) == f"<State: 1 of {len(fabric.nodes)} nodes, 2 of {len(fabric.links)} links absent>"
+    assert repr(State(capacity_gbps=np.ones(3))) == "<State: rates of 3 links given>"
+    named = Fabric("<b>", fabric.nodes, fabric.ports, fabric.links, origin=fabric.origin)
+    page = named._repr_html_()
+    assert "&lt;b&gt;" in page and "<b>" not in page and f"<td>{len(fabric.endpoints)}</td>" in page
+    assert len(page) < 1000
+
+
+def test_the_tables_are_one_class_wherever_they_are_imported_from() -> None:
+    import topo.elements
+    import topo.fabric
+
+    for name in topo.elements.__all__:
+        if hasattr(topo.fabric, name):
+            assert getattr(topo.fabric, name) is getattr(topo.elements, name)

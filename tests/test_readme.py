@@ -26,9 +26,10 @@ BLOCK = re.compile(r"^```(\w+)\n((?:.*\n)*?)```$", re.MULTILINE)
 
 
 def fabrics_table() -> str:
-    lines = ["| name | fabric | endpoints | switches | tiers |", "| --- | --- | ---: | ---: | ---: |"]
+    lines = ["| name | fabric | endpoints | switches | tiers | planes |", "| --- | --- | ---: | ---: | ---: | ---: |"]
     for entry in catalog():
-        counts = [f"{count:,}" for count in (entry.n_endpoints, entry.n_switches, entry.n_tiers) if count is not None]
+        numbers = (entry.n_endpoints, entry.n_switches, entry.n_tiers, entry.n_planes)
+        counts = ["-" if count is None else f"{count:,}" for count in numbers]
         lines.append("| " + " | ".join([f"`{entry.name}`", entry.title, *counts]) + " |")
     return "\n".join(lines)
 

@@ -174,14 +174,14 @@ def test_a_printed_error_stands_beside_the_true_value(folder: Path) -> None:
     printed = "  n_endpoints: {printed: 240, value: 248, label: P, note: '31 x 8'}\n"
     found = published_numbers(load(spec(folder, "expect:\n", "expect:\n" + printed)))
     number = found.numbers[0]
-    assert (number.printed, number.published, number.built, number.agrees) == (240, 248, 248, True)
+    assert (number.printed, number.expected, number.built, number.agrees) == (240, 248, 248, True)
     assert "the source prints 240, an error" in found.rows()[0].text()
 
 
 def test_a_number_that_differs_is_told(folder: Path) -> None:
     found = published_numbers(load(spec(folder, "n_leaves: 8", "n_leaves: 9")))
     assert found.n_differing == 1
-    assert "9 (D), but 8 built: they differ" in found.rows()[0].text()
+    assert "9 derived (D), but 8 built: they differ" in found.rows()[0].text()
     assert found.to_dict()["n_differing"] == 1
 
 
@@ -272,3 +272,15 @@ def test_any_parameters_give_a_fabric_or_a_located_error(folder: Path, builder: 
         assert isinstance(error, InputError) and error.path == "any.yaml" and error.line is not None
         return
     assert len(fabric.endpoints) > 0
+
+
+def test_all_missing_parameters_are_named_at_once(folder: Path) -> None:
+    head = SPEC[: SPEC.index("builder:")]
+    (folder / "m.yaml").write_text(head + "builder: leaf_spine\nparameters:\n  spines: 2\n")
+    with pytest.raises(InputError, match=r"leaves, hosts_per_leaf are missing; leaf_spine needs leaves, spines, host"):
+        load("m.yaml")
+
+
+def test_a_rate_beyond_belief_is_told_at_its_line(folder: Path) -> None:
+    with pytest.raises(InputError, match=r"mine\.yaml:13: key parameters\.link_gbps: .*at most 1,000,000 Gb/s"):
+        load(spec(folder, "link_gbps: 400G", "link_gbps: 1.0e300"))

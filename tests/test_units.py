@@ -51,3 +51,10 @@ def test_printing() -> None:
         "10 Pb/s",
     ]
     assert [format_number(x) for x in (0.5, 1234567.0, 0.000123456789)] == ["0.5", "1,234,567", "0.000123457"]
+
+
+@pytest.mark.parametrize("rate", [1e300, 1_000_001, "1001T", "2000 TB/s"])
+def test_a_rate_beyond_belief_names_the_bound(rate: float | str) -> None:
+    with pytest.raises(topo.ParameterError, match=r"at most 1,000,000 Gb/s"):
+        parse_gbps(rate)
+    assert parse_gbps("1000T") == 1e6

@@ -20,6 +20,7 @@ from topo.fabric import (
     Note,
     Origin,
     PortTable,
+    expect_fabric,
 )
 from topo.table import Array, Labels, Table
 from topo.units import parse_gbps
@@ -46,6 +47,7 @@ def to_networkx(fabric: Fabric) -> nx.MultiGraph[int]:
     """
     import networkx as nx
 
+    expect_fabric(fabric)
     graph: nx.MultiGraph[int] = nx.MultiGraph(
         name=fabric.name, ports=_records(fabric.ports), groups=_records(fabric.groups)
     )
@@ -65,6 +67,7 @@ def to_igraph(fabric: Fabric) -> igraph.Graph:
     """
     import igraph
 
+    expect_fabric(fabric)
     edges = np.stack([fabric.link_a, fabric.link_b], axis=1).tolist()
     graph = igraph.Graph(n=len(fabric.nodes), edges=edges, directed=False)
     graph["name"] = fabric.name

@@ -139,6 +139,12 @@ class Document:
         # A misspelt key is also a missing one, and a list member that fails fails its whole union: the first, and
         # the innermost, is what to mend.
         place, item = min(found, key=lambda pair: (pair[1]["type"] == "missing", self.line(pair[0]), -len(pair[0])))
+        if item["type"] == "missing":
+            alike = [other for other, rest in found if rest["type"] == "missing" and other[:-1] == place[:-1]]
+            names = ", ".join(place_name(other) for other in alike)
+            if len(alike) > 1:
+                said = f"keys {names}: are missing and have to be given"
+                return InputError(said, path=self.path, line=self.line(place))
         more = f" (and {len(found) - 1:,} more)" if len(found) > 1 else ""
         return self.error(place, self._said(place, item, model) + more)
 

@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 import hashlib
+import html
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from topo.elements import (
+    FORWARDS_ALL,
+    FORWARDS_NOTHING,
+    FORWARDS_OWN_HOST,
+    GroupTable,
+    Link,
+    LinkTable,
+    NodeTable,
+    Note,
+    Origin,
+    PortTable,
+    kept_groups,
+)
 from topo.errors import FabricError, ParameterError
-from topo.table import Array, Labels, Table, check_rows, column, freeze, glob_mask
+from topo.table import Array, Labels, check_rows, freeze, glob_mask
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,119 +46,11 @@ __all__ = [
     "PortTable",
     "Selector",
     "State",
+    "expect_fabric",
 ]
-
-FORWARDS_NOTHING = 0
-FORWARDS_OWN_HOST = 1
-FORWARDS_ALL = 2
 
 Selector = str | Sequence[str] | ArrayLike | None
 """Which nodes are meant: None for all, a glob or several over node and host names, rows, or a mask."""
-
-
-@dataclass(frozen=True, eq=False)
-class NodeTable(Table):
-    """Every vertex: switches, hosts, NICs, accelerators and the parts inside an opened host."""
-
-    name: NDArray[np.str_] = column(np.str_, "label; need not be unique")
-    uid: NDArray[np.str_] = column(np.str_, "GUID, MAC or serial: identity in dumps", default="")
-    kind: Labels = column(Labels, "switch, host, nic, accelerator, aggregation, manager, ...", default="switch")
-    tier: NDArray[np.int8] = column(
-        np.int8, "switch height: leaf 1, spine 2, core 3; endpoints 0; -1 inside a host", default=0
-    )
-    is_endpoint: NDArray[np.bool_] = column(np.bool_, "traffic starts and ends here", default=False)
-    forwards: NDArray[np.int8] = column(
-        np.int8, "0 nothing, 1 its own host's traffic, 2 everything", default=FORWARDS_ALL
-    )
-    host: Labels = column(Labels, "server that holds the node")
-    domain: Labels = column(Labels, "scale-up domain")
-    local_index: NDArray[np.int16] = column(np.int16, "index inside the host; -1 none", default=-1)
-    rail: Labels = column(Labels, "rail of an endpoint or a leaf")
-    plane: Labels = column(Labels, "plane of a switch")
-    pod: Labels = column(Labels, "pod, scalable unit or spine group")
-    rack: Labels = column(Labels, "rack")
-    chassis: Labels = column(Labels, "director or chassis the node is inside of")
-    part: Labels = column(Labels, "standard part")
-
-
-@dataclass(frozen=True, eq=False)
-class PortTable(Table):
-    """Every port, cabled or free."""
-
-    node: NDArray[np.int32] = column(np.int32, "row of the node")
-    label: Labels = column(Labels, "name on the node's faceplate")
-    cage: NDArray[np.int32] = column(np.int32, "cage, numbered over the fabric; -1 unknown", default=-1)
-    gbps: NDArray[np.float64] = column(
-        np.float64, "rate of the port, one direction; nan unknown", unit="Gb/s", default=np.nan
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class LinkTable(Table):
-    """Every cable, or leg of a breakout; full duplex, ``capacity_gbps`` in each direction."""
-
-    port_a: NDArray[np.int32] = column(np.int32, "row of one port")
-    port_b: NDArray[np.int32] = column(np.int32, "row of the other port")
-    capacity_gbps: NDArray[np.float64] = column(
-        np.float64, "rate in each direction; nan unknown", unit="Gb/s", default=np.nan
-    )
-    kind: Labels = column(
-        Labels, "scale_out, access, scale_up, host_io, storage, management, internal", default="scale_out"
-    )
-    cable: NDArray[np.int32] = column(np.int32, "legs of one breakout share it; -1 a cable of its own", default=-1)
-    length_m: NDArray[np.float64] = column(np.float64, "length; nan unknown", unit="m", default=np.nan)
-    evidence: Labels = column(Labels, "both ends, one end, planned", default="planned")
-    source: Labels = column(Labels, "file the link came from")
-    line: NDArray[np.int32] = column(np.int32, "line in that file; 0 none", default=0)
-
-
-@dataclass(frozen=True, eq=False)
-class GroupTable(Table):
-    """Membership of shared-risk groups: line cards, power feeds, cages, anything named."""
-
-    group: Labels = column(Labels, "name of the group")
-    element: Labels = column(Labels, "node, port or link", default="node")
-    row: NDArray[np.int32] = column(np.int32, "row of the member in its table")
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """Something a reader or builder wants known: what, and at which line of which source."""
-
-    text: str
-    source: str = ""
-    line: int = 0
-    severity: str = "note"
-
-    def __str__(self) -> str:
-        place = f"{self.source}:{self.line}: " if self.line else (f"{self.source}: " if self.source else "")
-        return place + self.text
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """Where a fabric came from: sources, notes of the reader, assumptions, how it was made."""
-
-    made_by: str = ""
-    title: str = ""
-    sources: tuple[str, ...] = ()
-    assumptions: tuple[str, ...] = ()
-    notes: tuple[Note, ...] = ()
-    expect: tuple[tuple[str, Any], ...] = ()
-
-
-class Link(NamedTuple):
-    """One link by name, for people."""
-
-    row: int
-    a: str
-    a_port: str
-    b: str
-    b_port: str
-    capacity_gbps: float
-
-    def __str__(self) -> str:
-        return f"{self.a} port {self.a_port} - {self.b} port {self.b_port}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,6 +123,14 @@ class State:
     link_present: NDArray[np.bool_] | None = None
     capacity_gbps: NDArray[np.float64] | None = None
 
+    def __repr__(self) -> str:
+        masks = ((self.node_present, "nodes"), (self.link_present, "links"))
+        counts = [f"{int((~mask).sum()):,} of {len(mask):,} {what}" for mask, what in masks if mask is not None]
+        said = [", ".join(counts) + " absent"] if counts else []
+        if self.capacity_gbps is not None:
+            said.append(f"rates of {len(self.capacity_gbps):,} links given")
+        return f"<State: {', '.join(said) or 'as wired'}>"
+
     @classmethod
     def without(cls, fabric: Fabric, *, nodes: Selector = (), links: ArrayLike = ()) -> State:
         """The fabric with the given nodes and link rows down.
@@ -236,6 +150,7 @@ class State:
 
     def link_mask(self, fabric: Fabric) -> NDArray[np.bool_]:
         """Which links are present with both their nodes."""
+        expect_fabric(fabric)
         mask = np.ones(len(fabric.links), dtype=bool)
         if self.link_present is not None:
             _expect_length(self.link_present, len(fabric.links), "link_present")
@@ -292,6 +207,16 @@ class Fabric:
             f"<Fabric {self.name!r}: {len(self.endpoints):,} endpoints, {len(self.switches):,} switches, "
             f"{len(self.links):,} links>"
         )
+
+    def _repr_html_(self) -> str:
+        lines = [
+            ("endpoints", f"{len(self.endpoints):,}"),
+            ("switches", f"{len(self.switches):,}"),
+            ("links", f"{len(self.links):,}"),
+        ]
+        lines += [("made by", self.origin.made_by)] if self.origin.made_by else []
+        cells = "".join(f"<tr><th>{label}</th><td>{html.escape(text)}</td></tr>" for label, text in lines)
+        return f"<table><caption>{html.escape(self.origin.title or self.name)}</caption>{cells}</table>"
 
     @cached_property
     def link_a(self) -> NDArray[np.int32]:
@@ -393,9 +318,13 @@ class Fabric:
         >>> len(f.select(kind="nic", rail="rail-1"))
         4
 
-        :raises ParameterError: no such column.
+        :raises ParameterError: no such column, or a name that no node bears (:meth:`rows` takes names of hosts too).
         """
         mask = glob_mask(self.nodes.name, name) if name != "*" else np.ones(len(self.nodes), bool)
+        if not mask.any() and len(mask):
+            wanted = name if isinstance(name, str) else ", ".join(name)
+            hint = "; it is a host: rows() takes hosts" if self.nodes.host.matches(name).any() else ""
+            raise ParameterError(f"no node of {self.name!r} has a name like {wanted!r}{hint or self._nearest(wanted)}")
         for key, wanted in columns.items():
             if key not in self.nodes.columns():
                 known = ", ".join(self.nodes.columns())
@@ -433,7 +362,7 @@ class Fabric:
             self.nodes.take(keep_node),
             PortTable(**renumbered),
             LinkTable(**relinked),
-            _regrouped(self.groups, keep_node, keep_port, keep_link),
+            kept_groups(self.groups, keep_node, keep_port, keep_link),
             self.origin,
         )
 
@@ -443,6 +372,23 @@ class Fabric:
         names = list(dict.fromkeys(self.nodes.name[:5000].tolist() + self.nodes.host.labels[:5000].tolist()))
         close = difflib.get_close_matches(pattern, names, n=3, cutoff=0.5)
         return f"; did you mean {', '.join(map(repr, close))}?" if close else f"; names look like {names[:3]}"
+
+
+def expect_fabric(value: object) -> None:
+    """Refuse what is no fabric where one is wanted, a name above all.
+
+    >>> expect_fabric("deepseek-ft2")
+    Traceback (most recent call last):
+    topo.errors.ParameterError: a Fabric is wanted, not the text 'deepseek-ft2'; pass topo.load('deepseek-ft2')
+
+    :raises ParameterError: naming what was given.
+    """
+    if isinstance(value, Fabric):
+        return
+    if isinstance(value, str):
+        short = value if len(value) <= 60 else value[:57] + "..."
+        raise ParameterError(f"a Fabric is wanted, not the text {short!r}; pass topo.load({short!r})")
+    raise ParameterError(f"a Fabric is wanted, not {type(value).__name__}; topo.load and the builders make one")
 
 
 def grouped_order(keys: Array, n: int) -> Array:
@@ -455,16 +401,6 @@ def grouped_order(keys: Array, n: int) -> Array:
     ones = np.ones(size, np.int8)
     matrix = csr_array((ones, keys.astype(np.int32, copy=False), np.arange(size + 1, dtype=np.int32)), shape=(size, n))
     return matrix.tocsc().indices
-
-
-def _regrouped(groups: GroupTable, node: Array, port: Array, link: Array) -> GroupTable:
-    keep = np.ones(len(groups), bool)
-    row = groups.row.copy()
-    for element, kept in (("node", node), ("port", port), ("link", link)):
-        mine = groups.element.is_any(element)
-        keep[mine] = kept[groups.row[mine]]
-        row[mine] = (np.cumsum(kept) - 1)[groups.row[mine]]
-    return GroupTable(group=groups.group.take(keep), element=groups.element.take(keep), row=row[keep])
 
 
 def _expect_rows(rows: Array, n: int, what: str, table: str) -> None:

@@ -10,12 +10,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topo.errors import InputError, ParameterError
-from topo.fabric import FORWARDS_NOTHING, Fabric, LinkSet, State
+from topo.fabric import FORWARDS_NOTHING, Fabric, LinkSet, State, expect_fabric
 from topo.table import freeze
 
-__all__ = ["LINK_KINDS", "Network", "default_kinds"]
+__all__ = ["LINK_KINDS", "Network", "default_kinds", "kinds_in_words"]
 
-LINK_KINDS = ("scale_out", "access", "scale_up", "host_io", "storage", "management", "internal")
+_WORDS = {
+    "scale_out": "switch to switch",
+    "access": "host to switch",
+    "scale_up": "accelerator to accelerator or its switch chip",
+    "host_io": "PCIe and the like inside a host",
+    "storage": "the storage network",
+    "management": "management",
+    "internal": "inside a chassis",
+}
+LINK_KINDS = tuple(_WORDS)
+
+
+def kinds_in_words(kinds: Sequence[str]) -> str:
+    """Link kinds with what they are.
+
+    >>> kinds_in_words(["scale_out", "access"])
+    'scale_out (switch to switch), access (host to switch)'
+    """
+    return ", ".join(f"{kind} ({_WORDS[kind]})" for kind in kinds) or "no links"
 
 
 def default_kinds(fabric: Fabric) -> tuple[str, ...]:
@@ -55,6 +73,7 @@ class Network:
 
         :raises ParameterError: an unknown link kind.
         """
+        expect_fabric(fabric)
         chosen = default_kinds(fabric) if kinds is None else tuple(kinds)
         for kind in chosen:
             if kind not in LINK_KINDS:

@@ -32,6 +32,16 @@ class Standing:
     def __str__(self) -> str:
         return f"{self.kind}: {self.how}" if self.how else self.kind
 
+    def given(self, condition: str) -> Standing:
+        """The same standing under a condition, which is told first; none changes nothing.
+
+        >>> str(Standing("exact", "the bounds meet").given("400 Gb/s assumed for 3 of 9 links"))
+        'exact: 400 Gb/s assumed for 3 of 9 links; the bounds meet'
+        """
+        if not condition:
+            return self
+        return Standing(self.kind, f"{condition}; {self.how}" if self.how else condition)
+
 
 @dataclass(frozen=True, slots=True)
 class Row:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,22 +12,29 @@ from typing import TYPE_CHECKING, ClassVar
 from topo.document import nearest
 from topo.errors import InputError, ParameterError
 from topo.fabric import Fabric, Note
+from topo.output import shorten
 from topo.result import Result, Row
 from topo.units import format_number, parse_gbps
 
 if TYPE_CHECKING:
     from topo.spec.model import Spec
 
-__all__ = ["Catalog", "CatalogEntry", "catalog", "fabrics_folder", "load"]
+__all__ = ["SPEC_FORMAT", "Catalog", "CatalogEntry", "catalog", "fabrics_folder", "load"]
+
+SPEC_FORMAT = "spec"
+"""What ``format`` and ``--read-as`` call a spec whose ending does not say so."""
 
 _SPEC_SUFFIXES = (".yaml", ".yml")
+_SPEC_KEY = re.compile(r"^(?:builder|parameters)[ \t]*:", re.MULTILINE)
+_HEAD = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogEntry:
-    """One fabric of the catalogue; counts are the spec's published ones, None where it gives none.
+    """One fabric of the catalogue; counts are those its spec expects, None where it expects none.
 
-    Where a fabric is a server or a scale-up domain alone, switches and tiers are those of its scale-up chips.
+    Every one is counted again in the built fabric by the tests. Where a fabric is a server or a scale-up domain
+    alone, switches, tiers and planes are those of its scale-up chips.
     """
 
     name: str
@@ -35,20 +43,34 @@ class CatalogEntry:
     n_endpoints: int | None
     n_switches: int | None
     n_tiers: int | None
+    n_planes: int | None
     path: str
 
 
 @dataclass(frozen=True)
 class Catalog(Result):
-    """The published fabrics that can be loaded by name; iterates as :class:`CatalogEntry`."""
+    """The published fabrics that can be loaded by name, by operator; iterates as :class:`CatalogEntry`."""
 
     fabrics: tuple[CatalogEntry, ...]
 
     title: ClassVar[str] = "Fabrics that can be loaded by name"
 
     def rows(self) -> list[Row]:
-        """A line for each fabric."""
-        return [Row(entry.name, _entry_text(entry)) for entry in self.fabrics]
+        """A line for each fabric, under a line for each operator."""
+        rows = []
+        for operator, entries in self.by_operator().items():
+            rows.append(Row(operator, f"{len(entries):,} {'fabric' if len(entries) == 1 else 'fabrics'}"))
+            rows += [Row(f"  {entry.name}", _entry_text(entry)) for entry in entries]
+        return rows
+
+    def by_operator(self) -> dict[str, list[CatalogEntry]]:
+        """The entries of each operator, designs of nobody's last.
+
+        >>> list(catalog().by_operator())[:2]
+        ['Alibaba', 'AMD']
+        """
+        operators = sorted({entry.operator for entry in self.fabrics}, key=_operator_order)
+        return {name: [entry for entry in self.fabrics if entry.operator == name] for name in operators}
 
     def __iter__(self) -> Iterator[CatalogEntry]:
         return iter(self.fabrics)
@@ -58,9 +80,19 @@ class Catalog(Result):
 
 
 def _entry_text(entry: CatalogEntry) -> str:
-    counts = ((entry.n_endpoints, "endpoints"), (entry.n_switches, "switches"), (entry.n_tiers, "tiers"))
-    known = [f"{format_number(number)} {word}" for number, word in counts if number is not None]
+    numbers = (entry.n_endpoints, entry.n_switches, entry.n_tiers, entry.n_planes)
+    counts = zip(numbers, ("endpoint", "switch", "tier", "plane"), strict=True)
+    known = [_counted(number, word) for number, word in counts if number is not None]
     return f"{entry.title}; {', '.join(known)}" if known else entry.title
+
+
+def _counted(number: int, word: str) -> str:
+    plural = word + ("es" if word.endswith("ch") else "s")
+    return f"{format_number(number)} {word if number == 1 else plural}"
+
+
+def _operator_order(name: str) -> tuple[bool, str]:
+    return name.startswith("none"), name.lower()
 
 
 def fabrics_folder() -> Path:
@@ -94,7 +126,8 @@ def catalog() -> Catalog:
     """
     from topo.spec import read_spec
 
-    return Catalog(tuple(_entry(read_spec(path)[0], path) for path in _catalog_paths().values()))
+    entries = [_entry(read_spec(path)[0], path) for path in _catalog_paths().values()]
+    return Catalog(tuple(sorted(entries, key=lambda entry: _operator_order(entry.operator))))
 
 
 def _entry(spec: Spec, path: Path) -> CatalogEntry:
@@ -106,16 +139,18 @@ def _entry(spec: Spec, path: Path) -> CatalogEntry:
         n_endpoints=found.get("n_endpoints"),
         n_switches=found.get("n_switches", found.get("n_scale_up_switches")),
         n_tiers=found.get("n_tiers", found.get("n_scale_up_tiers")),
+        n_planes=found.get("n_planes", found.get("n_scale_up_planes")),
         path=str(path),
     )
 
 
 def load(name_or_path: str | Path, *, assume_gbps: float | str | None = None, format: str | None = None) -> Fabric:
-    """The fabric of a name in the catalogue, of a spec file (``.yaml``, ``.yml``), or of a file from outside.
+    """The fabric of a name in the catalogue, of a spec file, or of a file from outside; ``-`` is standard input.
 
     A plain name of the catalogue always means the catalogue, whatever files lie about: write ``./name`` for a
-    file of that name. With ``format`` the argument is always a file; formats and ``assume_gbps`` are those of
-    :func:`topo.io.read`. A built fabric has no unknown rates, so that ``assume_gbps`` changes nothing there.
+    file of that name. A spec is known by its ending (``.yaml``, ``.yml``), else by a line that begins ``builder:`` or
+    ``parameters:``. With ``format`` the argument is always a file: ``spec``, or a format of :func:`topo.io.read`,
+    whose ``assume_gbps`` this is. A built fabric has no unknown rates, so that it changes nothing there.
 
     >>> import topo
     >>> fabric = topo.load("nvidia-superpod-h100-1su")
@@ -125,26 +160,47 @@ def load(name_or_path: str | Path, *, assume_gbps: float | str | None = None, fo
     :raises InputError: no such name or file (the nearest names are told), or the file cannot be used.
     :raises ParameterError: an unknown ``format`` or a rate that is none.
     """
-    from topo.io import read
-
     text = os.fspath(name_or_path)
-    if format is not None or text == "-":
+    if format not in (None, SPEC_FORMAT):
+        from topo.io import read
+
         return read(name_or_path, format=format, assume_gbps=assume_gbps)
-    if isinstance(name_or_path, str) and text in _catalog_paths():
-        return _named(text, assume_gbps)
-    if text.lower().endswith(_SPEC_SUFFIXES):
-        _check_rate(assume_gbps)
-        return _from_spec(Path(text))
-    if not text or (not _looks_like_path(text) and not _exists(text)):
-        known = nearest(text, _catalog_paths(), most=0)
-        raise InputError(
-            f"{text!r} is neither a fabric of the catalogue nor a file{known} (topo list shows the catalogue)"
-        )
-    return read(name_or_path, assume_gbps=assume_gbps)
-
-
-def _named(name: str, assume_gbps: float | str | None) -> Fabric:
     _check_rate(assume_gbps)
+    if isinstance(name_or_path, str) and format is None and text in _catalog_paths():
+        return _named(text)
+    if text.lower().endswith(_SPEC_SUFFIXES):
+        return _from_spec(Path(text))
+    if format is None and text != "-" and (not text or (not _looks_like_path(text) and not _exists(text))):
+        raise InputError(
+            f"{shorten(text)!r} is neither a fabric of the catalogue nor a file{_meant(text)} "
+            "(topo list shows the catalogue)"
+        )
+    return _from_content(name_or_path, format, assume_gbps)
+
+
+def _from_content(place: str | Path, format: str | None, assume_gbps: float | str | None) -> Fabric:
+    """The fabric in a file or in standard input, be it a spec or a file from outside."""
+    from topo.io import fabric_of_text
+    from topo.io.text import read_text
+
+    text, source = read_text(place)
+    if format != SPEC_FORMAT and not _SPEC_KEY.search(text[:_HEAD]):
+        return fabric_of_text(text, source, assume_gbps=assume_gbps)
+    from topo.document import LIMIT_BYTES, parse_document
+    from topo.spec import fabric_of_spec, spec_of_document
+
+    if len(text) > LIMIT_BYTES:
+        raise InputError(f"larger than {LIMIT_BYTES:,} characters, the most that is read of a spec", path=source)
+    document = parse_document(text, source)
+    return fabric_of_spec(spec_of_document(document), document)
+
+
+def _meant(text: str) -> str:
+    """The names of the catalogue nearest to one that is none of them, whatever its capitals."""
+    return nearest(text.lower(), _catalog_paths(), most=0)
+
+
+def _named(name: str) -> Fabric:
     fabric = _from_spec(_catalog_paths()[name])
     if not Path(name).is_file():
         return fabric

@@ -67,12 +67,9 @@ def symmetry(network: Network, *, label: Array | None = None) -> Symmetry:
     n = len(network.links)
     folded = _Folded.of(network, label)
     proposals = folded.proposed()
-    of = np.arange(folded.n)
-    arc = np.arange(len(folded.key))
-    for moved, image in proposals:
-        of = _joined(of, moved, image)
-        at, to = folded.arc_images(moved, image)
-        arc = _joined(arc, at, to)
+    moves = [folded.arc_images(moved, image) for moved, image in proposals]
+    of = _joined(folded.n, proposals)
+    arc = _joined(len(folded.key), moves)
     arcs = np.full(2 * len(network.fabric.links), -1, np.int64)
     arcs[2 * network.links] = arc[folded.arc_of[:n]]
     arcs[2 * network.links + 1] = arc[folded.arc_of[n : 2 * n]]
@@ -247,13 +244,11 @@ def _fold_twins(
     return folded, new.astype(np.int64)
 
 
-def _joined(of: Array, a: Array, b: Array) -> Array:
-    """Class of each element after the classes of each a[i] and b[i] are joined; the least element names a class."""
-    x, y = of[a], of[b]
-    if (x == y).all():
-        return of
-    joined = _components(len(of), x, y)
-    return np.asarray(joined[of])
+def _joined(n: int, moves: list[tuple[Array, Array]]) -> NDArray[np.int64]:
+    """For each of n elements the least one that the moves (elements, their images) join it with."""
+    if not moves:
+        return np.arange(n)
+    return _components(n, np.concatenate([a for a, _ in moves]), np.concatenate([b for _, b in moves]))
 
 
 def _components(n: int, a: Array, b: Array) -> NDArray[np.int64]:

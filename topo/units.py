@@ -7,7 +7,7 @@ import re
 
 from topo.errors import ParameterError
 
-__all__ = ["IB_LANE_GBPS", "format_gbps", "format_number", "infiniband_gbps", "parse_gbps"]
+__all__ = ["IB_LANE_GBPS", "MOST_GBPS", "format_gbps", "format_number", "infiniband_gbps", "parse_gbps"]
 
 IB_LANE_GBPS: dict[str, float] = {
     "SDR": 2.5,
@@ -24,6 +24,9 @@ IB_LANE_GBPS: dict[str, float] = {
 
 SDR, DDR and QDR are 8b/10b coded and carry 80 % of it; FDR10 and later use 64b/66b or denser codes.
 """
+
+MOST_GBPS = 1e6
+"""Fastest link that is believed, one direction: 1 Pb/s, over a hundred times what is sold."""
 
 _IB = re.compile(r"\s*(\d+)\s*[xX]\s*([A-Za-z]+\d*)\s*\Z")
 _RATE = re.compile(r"\s*(\d+(?:\.\d+)?|\.\d+)\s*([A-Za-z/ ]*?)\s*\Z")
@@ -82,13 +85,15 @@ def parse_gbps(text: str | float) -> float:
     >>> parse_gbps("50 GB/s"), parse_gbps("200000 Mb/s"), parse_gbps(100)
     (400.0, 200.0, 100.0)
 
-    A capital ``B`` means bytes. :raises ParameterError: not a finite rate of at least 0, or an unknown unit.
+    A capital ``B`` means bytes.
+
+    :raises ParameterError: not a rate from 0 to :data:`MOST_GBPS`, or an unknown unit.
     """
     if isinstance(text, (int, float)):
         value = float(text)
         if not math.isfinite(value) or value < 0:
             raise ParameterError(f"{text!r} is not a rate; expected a finite number of Gb/s, at least 0")
-        return value
+        return _bounded(value, text)
     if _IB.match(text):
         return infiniband_gbps(text)
     match = _RATE.match(text)
@@ -98,7 +103,13 @@ def parse_gbps(text: str | float) -> float:
     factor = _BYTES_GBPS.get(unit, _UNIT_GBPS.get(unit.lower()))
     if factor is None:
         raise ParameterError(f"{text!r}: unknown unit {match[2]!r}; use G, T, M, Gb/s, GB/s or an InfiniBand rate")
-    return float(match[1]) * factor
+    return _bounded(float(match[1]) * factor, text)
+
+
+def _bounded(gbps: float, said: str | float) -> float:
+    if gbps > MOST_GBPS:
+        raise ParameterError(f"{said!r} is not a rate of one link; at most {MOST_GBPS:,.0f} Gb/s (1 Pb/s) is taken")
+    return gbps
 
 
 def format_number(value: float, digits: int = 6) -> str:

@@ -12,8 +12,8 @@ from fractions import Fraction
 import pytest
 
 from topo import ParameterError, ecmp_stage
-from topo.analysis import ecmp
-from topo.analysis.ecmp import max_load_distribution
+from topo.analysis.collisions import occupancy
+from topo.analysis.collisions.occupancy import max_load_distribution
 
 # flows, links, P(no collision), occupied links, colliding flows, pairs, mean rate, largest load, slowest rate
 TABLE = [
@@ -128,8 +128,8 @@ def test_every_figure_equals_all_hashes_counted(n: int, m: int, c: float) -> Non
 @pytest.mark.parametrize(("n", "m"), [(65, 65), (90, 2), (100, 7), (120, 31), (70, 500), (96, 32)])
 @pytest.mark.parametrize("c", [0.7, 1.0, 2.0, 5.5])
 def test_float_scheme_equals_rational_arithmetic(n: int, m: int, c: float) -> None:
-    assert n > ecmp._RATIONAL_FLOWS
-    cdf = [ecmp._rational_cdf(n, m, k) for k in range(n + 1)]
+    assert n > occupancy.RATIONAL_FLOWS
+    cdf = [occupancy.rational_p_max_at_most(n, m, k) for k in range(n + 1)]
     pmf = {k: cdf[k] - cdf[k - 1] for k in range(1, n + 1)}
     ratio, p = Fraction(c), Fraction(1, m)
     stage = ecmp_stage(n, m, link_gbps=c)
@@ -162,7 +162,7 @@ def test_large_stages_equal_400_digits(n: int, m: int, k: int) -> None:
     getcontext().prec = 400
     exact = decimal_cdf(n, m, k)
     assert Decimal("0.001") < exact < 1
-    assert abs(Decimal(ecmp._tilted_cdf(n, m, k)) / exact - 1) < Decimal("1e-12")
+    assert abs(Decimal(occupancy.p_max_at_most(n, m, k)) / exact - 1) < Decimal("1e-12")
 
 
 def test_large_mean_of_the_largest_load() -> None:
@@ -176,7 +176,7 @@ def test_large_mean_of_the_largest_load() -> None:
 def test_tails_keep_relative_accuracy() -> None:
     """P(all 70 flows on one of 70 links) and P(at least 20 on one) where 1 - P would lose every digit."""
     pmf = max_load_distribution(70, 70)
-    exact = ecmp._rational_cdf(70, 70, 20) - ecmp._rational_cdf(70, 70, 19)
+    exact = occupancy.rational_p_max_at_most(70, 70, 20) - occupancy.rational_p_max_at_most(70, 70, 19)
     assert abs(Fraction(pmf[20]) / exact - 1) < Fraction(1, 10**6)
     assert 0 < exact < Fraction(1, 10**15)
 

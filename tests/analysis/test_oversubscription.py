@@ -142,3 +142,15 @@ def test_selene_leaves(shared_data: Path) -> None:
     full = leaves & (found.switch_up_gbps == 19 * 200) & (found.switch_down_gbps == 20 * 200)
     assert full.sum() == 3
     assert set((found.switch_down_gbps[full] / found.switch_up_gbps[full]).tolist()) == {20 / 19}
+
+
+def test_the_frame_holds_numbers() -> None:
+    frame = oversubscription(topo.leaf_spine(leaves=4, spines=16, hosts_per_leaf=32)).to_frame()
+    assert frame["tier_name"].tolist() == ["leaf", "spine"]
+    assert frame.loc[0, ["down_gbps", "up_gbps", "ratio"]].tolist() == [51200.0, 25600.0, 2.0]
+    assert frame["down_gbps"].dtype.kind == "f" and frame["standing"].tolist() == ["exact: summed"] * 2
+
+
+def test_every_line_has_its_standing() -> None:
+    found = oversubscription(topo.leaf_spine(leaves=4, spines=16, hosts_per_leaf=32))
+    assert all(row.standing is not None for row in found.rows())

@@ -18,7 +18,11 @@ from topo.analysis.inventory import Inventory
 from topo.analysis.oversubscription import Oversubscription
 from topo.analysis.published import PublishedNumbers
 from topo.cli import main
+from topo.parts import HOSTS, SWITCHES
 from topo.result import Result
+from topo.source import fabrics_folder
+from topo.spec.builders import BUILDERS
+from topo.spec.model import EXPECTED, LABELS, Spec
 
 POD = "nvidia-superpod-h100-1su"
 DUMP = 'Switch 4 "S-1"\n[1] "H-2"[1] # "n1 mlx5_0" lid 2 {}\nCa 1 "H-2" # "n1 mlx5_0"\n[1] "S-1"[1] # lid 2 {}\n'
@@ -50,27 +54,63 @@ def fields(result: type[Result]) -> set[str]:
 def test_list(capsys: pytest.CaptureFixture[str]) -> None:
     text = said(capsys, "list")
     listed = json.loads(said(capsys, "list", "--format", "json"))["fabrics"]
-    assert [line.split()[0] for line in text.splitlines()[1:]] == [entry["name"] for entry in listed]
-    assert {"name", "title", "operator", "n_endpoints", "n_switches", "n_tiers"} <= listed[0].keys()
-    assert "1,016" in next(line for line in text.splitlines() if line.startswith("nvidia-superpod-h100-4su"))
+    lines = text.splitlines()[1:]
+    assert [line.split()[0] for line in lines if line.startswith("  ")] == [entry["name"] for entry in listed]
+    assert {"name", "title", "operator", "n_endpoints", "n_switches", "n_tiers", "n_planes"} <= listed[0].keys()
+    under: dict[str, str] = {}
+    operator = ""
+    for line in lines:
+        operator = operator if line.startswith("  ") else line
+        under[line.split()[0]] = operator
+    assert {entry["name"]: entry["operator"] for entry in listed}.items() <= under.items()
+    pod = next(line for line in lines if line.startswith("  alibaba-hpn-pod"))
+    assert pod.split()[1:5] == ["15,360", "368", "3", "2"]
+
+
+def test_list_is_quick(folder: Path) -> None:
+    def seconds() -> float:
+        start = time.perf_counter()
+        subprocess.run([*PROGRAM, "list"], capture_output=True, check=True, timeout=60)
+        return time.perf_counter() - start
+
+    assert min(seconds() for _ in range(3)) < 1.5
+
+
+def test_list_builders_tells_what_a_spec_may_hold(capsys: pytest.CaptureFixture[str]) -> None:
+    """Every key, label, builder, parameter, part and expected number stands in the list, with its default."""
+    text = said(capsys, "list", "--builders")
+    for key in Spec.model_fields:
+        assert f"\n  {key} " in text
+    for name, row in BUILDERS.items():
+        block = text.split(f"\n  builder {name} ")[1].split("\n  builder ")[0]
+        for parameter in row.parameters.values():
+            line = next(line for line in block.splitlines() if line.startswith(f"    {parameter.name} "))
+            assert ("must be given" in line) == (parameter.default is parameter.empty)
+            if isinstance(parameter.default, int) and not isinstance(parameter.default, bool):
+                assert line.endswith(f"default {parameter.default}")
+            assert ("Gb/s one direction" in line) == parameter.name.endswith("_gbps")
+    for word in (*LABELS, *(part.name for part in SWITCHES), *(part.name for part in HOSTS), "gb300-nvl72", *EXPECTED):
+        assert word in text
+    told = json.loads(said(capsys, "list", "--builders", "--format", "json"))
+    assert [builder["name"] for builder in told["builders"]] == list(BUILDERS)
 
 
 def test_show_json_has_the_fields_of_the_results(capsys: pytest.CaptureFixture[str]) -> None:
     shown = json.loads(said(capsys, "show", POD, "--format", "json"))
-    assert list(shown) == ["fabric", "inventory", "oversubscription", "buildable", "published"]
+    assert list(shown) == ["fabric", "inventory", "oversubscription", "buildable", "expected"]
     assert shown["inventory"].keys() == fields(Inventory)
     assert shown["oversubscription"].keys() == fields(Oversubscription)
-    assert shown["published"].keys() == fields(PublishedNumbers)
+    assert shown["expected"].keys() == fields(PublishedNumbers)
     fabric = topo.load(POD)
     assert shown["inventory"] == json.loads(topo.inventory(fabric).to_json())
     assert shown["fabric"]["digest"] == fabric.digest
-    assert shown["published"]["n_differing"] == 0
+    assert shown["expected"]["n_differing"] == 0
 
 
 def test_show_prints_identity_numbers_and_what_they_rest_on(capsys: pytest.CaptureFixture[str]) -> None:
     text = said(capsys, "show", POD)
     fabric = topo.load(POD)
-    for heading in ("Inventory", "Oversubscription", "Published against built", "Assumptions"):
+    for heading in ("Inventory", "Oversubscription", "Published and derived numbers against built", "Assumptions"):
         assert f"\n{heading}" in text
     for expected in (fabric.origin.title, *fabric.origin.sources, *fabric.origin.assumptions):
         assert expected in text
@@ -101,7 +141,10 @@ def test_bisect_prints_the_bracket_and_the_cut(capsys: pytest.CaptureFixture[str
 
 def test_bisect_json_is_the_result(capsys: pytest.CaptureFixture[str]) -> None:
     shown = json.loads(said(capsys, "bisect", TAPERED, "--format", "json", "--keep", "none"))
-    assert shown.keys() == fields(Bisection)
+    assert shown.keys() == fields(Bisection) | {"fabric", "notes", "half_members"}
+    assert shown["fabric"] == TAPERED
+    assert sorted(map(len, shown["half_members"])) == [256, 256]
+    assert "host-001" in [*shown["half_members"][0], *shown["half_members"][1]]
     assert (shown["lower_gbps"], shown["upper_gbps"], shown["exact"], shown["keep"]) == (51200, 51200, True, "none")
     assert len(shown["links"]) == 128
 
@@ -118,7 +161,8 @@ def test_report_goes_to_a_file_named_after_the_fabric(capsys: pytest.CaptureFixt
     assert [path.name for path in folder.iterdir()] == [f"{POD}-report.html"]
     assert (folder / f"{POD}-report.html").read_text("utf-8") == topo.make_report(topo.load(POD)).to_html()
     assert text.endswith(f"The report is in {POD}-report.html\n")
-    assert len(text.splitlines()) <= 24 and max(map(len, text.splitlines())) <= 80
+    assert len(text.splitlines()) <= 24
+    assert "…" not in text  # nothing is cut where no terminal limits it
 
 
 @pytest.mark.parametrize(("format", "start"), [("html", "<!"), ("md", "# "), ("json", "{")])
@@ -153,7 +197,11 @@ def test_names_from_files_cannot_act_on_the_terminal(capsys: pytest.CaptureFixtu
     ("arguments", "expected"),
     [
         (("show", "nvidia-superpod-h100-9su"), "did you mean 'nvidia-superpod-h100-"),
+        (("show", "NVIDIA-SuperPOD-H100-4SU"), "did you mean 'nvidia-superpod-h100-4su'"),
         (("show", "none.yaml"), "none.yaml: no such file"),
+        (("bisect", "nvidia-dgx-h100"), "with --keep none endpoints are split singly"),
+        (("show", POD, "--assume-gbps", "1e300"), "is not a rate"),
+        (("show", POD, "--assume-gbps", "9999T"), "at most 1,000,000 Gb/s"),
         (("show", "."), "this is a folder"),
         (("show", "/proc/1/mem"), "/proc/1/mem: cannot be read"),
         (("show", POD, "--read-as", "x"), "unknown format 'x'; known: ibnetdiscover"),
@@ -280,3 +328,87 @@ def test_a_report_is_written_as_its_file_ends(capsys: pytest.CaptureFixture[str]
 def test_a_dump_seen_from_one_end_is_warned_about(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     (folder / "cut.txt").write_text(DUMP.format("4xHDR", "4xHDR").split("Ca 1")[0], encoding="utf-8")
     assert "links one end reports" in said(capsys, "report", "cut.txt")
+
+
+def test_a_dump_cut_in_a_stanza_warns_in_the_first_lines(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    whole = DUMP.format("4xHDR", "4xHDR") + DUMP.format("4xHDR", "4xHDR").replace("S-1", "S-3").replace("H-2", "H-4")
+    (folder / "whole.txt").write_text(whole, "utf-8")
+    assert "seems cut off" not in said(capsys, "show", "whole.txt")
+    for end in ('\nCa 1 "H-4"', '\n[1] "S-3"', '\nCa 1 "H-2"'):  # before the last record, in it, before two of them
+        (folder / "cut.txt").write_text(whole[: whole.rindex(end)], "utf-8")
+        assert "seems cut off: only one end reports" in said(capsys, "show", "cut.txt").splitlines()[1]
+        text = said(capsys, "report", "cut.txt")
+        assert "The file seems cut off" in text.splitlines()[1]
+        injection = next(line for line in text.splitlines() if line.startswith("injection"))
+        assert "exact" not in injection and "(lower bound: " in injection
+    assert "seems cut off" in said(capsys, "bisect", "cut.txt", status=2)
+
+
+def test_one_sided_links_have_a_row_of_their_own(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    (folder / "cut.txt").write_text(DUMP.format("4xHDR", "4xHDR").split("Ca 1")[0], "utf-8")
+    text = said(capsys, "show", "cut.txt")
+    row = next(line for line in text.splitlines() if "one end only" in line)
+    assert "1 links, left out of every capacity" in row
+    told = json.loads(said(capsys, "show", "cut.txt", "--format", "json"))
+    (pair,) = told["inventory"]["one_sided_pairs"]
+    assert pair["n_links"] == 1 and told["inventory"]["tier_pairs"] == []
+    assert told["oversubscription"]["n_one_sided_links"] == 1
+
+
+def test_assumed_rates_are_named_by_every_number_on_them(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    two = DUMP.format("", "") + DUMP.format("", "").replace("H-2", "H-4").replace("[1]", "[2]").replace("n1", "n2")
+    two = two.replace('"H-4"[2]', '"H-4"[1]').replace('[2] "S-1"', '[1] "S-1"')
+    (folder / "dump").write_text(two, "utf-8")
+    assert "states no rates" in said(capsys, "show", "dump")
+    shown = said(capsys, "show", "dump", "--assume-gbps", "400G")
+    assert "states no rates" not in shown
+    for text in (shown, said(capsys, "report", "dump", "--assume-gbps", "400G", "-o", "x.html")):
+        injection = next(line for line in text.splitlines() if "injection" in line)
+        assert "400 Gb/s assumed for 2 of 2 links" in injection
+    bisection = said(capsys, "bisect", "dump", "--assume-gbps", "400G").splitlines()[1]
+    assert "(exact: 400 Gb/s assumed for 2 of 2 links; the bounds meet)" in bisection
+    assert "Given that 400 Gb/s assumed" in said(capsys, "report", "dump", "--assume-gbps", "400G")
+
+
+def test_endpoints_asked_about_narrow_the_bisection_alone_and_that_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    text = said(capsys, "report", POD, "--endpoints", "host-0[1-4]")
+    assert "32 endpoints  (given: as asked; all other numbers are of the whole fabric)" in text
+    assert "32 of 248 endpoints" in said(capsys, "bisect", POD, "--endpoints", "host-0[1-4]")
+
+
+def test_a_spec_is_known_by_its_content(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    spec = (fabrics_folder() / f"{TAPERED}.yaml").read_text("utf-8")
+    (folder / "mine.txt").write_text(spec, "utf-8")
+    (folder / "mine").write_text(spec, "utf-8")
+    for name in ("mine.txt", "./mine"):
+        assert "51.2 Tb/s  (exact" in said(capsys, "bisect", name)
+    done = subprocess.run([*PROGRAM, "bisect", "-"], input=spec, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and "51.2 Tb/s  (exact" in done.stdout
+    done = subprocess.run([*PROGRAM, "show", "-"], input=spec + "x: 1\n", capture_output=True, text=True, timeout=60)
+    line = spec.count("\n") + 1
+    assert (done.returncode, done.stderr[:12]) == (2, "topo: <stdin")
+    assert f":{line}: key x: is not a key" in done.stderr
+    (folder / "x.txt").write_text("name: X!\n", "utf-8")
+    assert "x.txt:1: key name: 'X!' does not fit" in said(capsys, "show", "x.txt", "--read-as", "spec", status=2)
+
+
+def test_binary_data_is_not_echoed(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    (folder / "x.dat").write_bytes(bytes(range(256)) * 20)
+    err = said(capsys, "show", "x.dat", status=2)
+    assert "it is not text but binary data" in err and "U+" not in err and len(err) < 400
+
+
+def test_a_server_of_one_host_is_split_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    text = said(capsys, "report", "nvidia-dgx-h100")
+    assert "14.4 Tb/s  (exact" in text and "nothing, endpoints are split singly" in text
+    assert "not computed" not in text
+
+
+def test_an_expectation_that_fails_stands_in_the_main_numbers(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    spec = (fabrics_folder() / f"{TAPERED}.yaml").read_text("utf-8").replace("n_leaves: 16", "n_leaves: 17")
+    (folder / "wrong.yaml").write_text(spec, "utf-8")
+    text = said(capsys, "report", "wrong.yaml")
+    assert "expected numbers DIFFER   leaf switches: 17 expected, 16 built" in text
+    shown = said(capsys, "show", "wrong.yaml")
+    assert "WARNING: Of 13 numbers, 13 derived, 12 equal what was built and 1 differ" in shown.splitlines()[1]
+    assert "published" not in shown.split("Published and derived numbers against built")[1].split("Assumptions")[0]

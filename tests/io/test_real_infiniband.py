@@ -12,6 +12,7 @@ import pytest
 
 import topo
 from topo.fabric import Fabric
+from topo.io import fabric_of_text
 
 SELENE_THIN = {
     "CSPINE1-08/LG01-01",
@@ -259,7 +260,8 @@ def test_ndr_counts(ndr: Fabric) -> None:
     assert set(ndr.links.capacity_gbps.tolist()) == {400.0}
     assert Counter(ndr.nodes.tier[ndr.switches].tolist()) == {1: 31, 2: 9}
     assert set(ndr.nodes.part.values(ndr.switches).tolist()) == {"MQM9701"}
-    assert ndr.select("*IBLEAF-03-01").size == 0
+    with pytest.raises(topo.ParameterError, match="has a name like"):
+        ndr.select("*IBLEAF-03-01")
     assert ndr.select("*IBLEAF-03-02").size == 1
 
 
@@ -460,3 +462,12 @@ def test_grouping_hosts_by_their_leaves(selene: Fabric) -> None:
     units = {frozenset(each) for each in leaves.values()}
     assert len(units) == 25
     assert sum(map(len, units)) == len(frozenset.union(*units)) == 200, "no leaf in two units"
+
+
+@pytest.mark.parametrize("share", [0.02, 0.2, 0.4, 0.6, 0.8, 0.95, 0.999])
+def test_a_real_dump_cut_anywhere_is_alerted(shared_data: Path, share: float) -> None:
+    """Cut after that share of its letters, nearly always within a record; whole, it gives no alert."""
+    text = (shared_data / "ibnetdiscover" / "topograph__example.out").read_text("utf-8")
+    assert not any(note.severity == "alert" for note in fabric_of_text(text, "whole").origin.notes)
+    first = fabric_of_text(text[: int(share * len(text))], "cut").origin.notes[0]
+    assert first.severity == "alert" and first.text.startswith("the file seems cut off: only one end reports ")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -12,8 +14,11 @@ import pytest
 
 import topo
 import topo.report
+from topo.analysis.published import PublishedNumber
 from topo.build.assembly import Assembly
 from topo.fabric import FORWARDS_NOTHING, Fabric, Note, Origin
+from topo.output import plain
+from topo.report.halves import usual_keep
 from topo.report.markdown import escape_markdown
 from topo.spec.model import Expected
 from topo.units import format_gbps
@@ -129,11 +134,14 @@ def test_every_fabric_gets_a_whole_report(fabric: Fabric) -> None:
 
 
 def test_summary_fits_a_terminal(fabric: Fabric) -> None:
-    text = topo.make_report(fabric).summary()
-    lines = text.split("\n")
+    report = topo.make_report(fabric)
+    lines = report.summary(columns=80, lines=24).split("\n")
     assert len(lines) <= 23
     assert max(map(len, lines)) <= 80
-    assert str(topo.make_report(fabric)) == text
+    whole = report.summary()
+    assert str(report) == whole and "…" not in whole
+    for row in report.rows():
+        assert plain(row.text()) in whole and plain(str(row.standing or "")) in whole
 
 
 def test_page_loads_nothing_and_runs_nothing(fabric: Fabric) -> None:
@@ -218,8 +226,9 @@ def test_numbers_are_those_of_the_results(four_units: topo.report.Report) -> Non
 
 def test_four_units_as_published(four_units: topo.report.Report) -> None:
     """RA-11333-001 V11, table 4, 4 SU: 127 nodes, 1016 GPUs, 32 leaves, 16 spines, 1024 spine-leaf cables."""
-    assert four_units.headline == (
-        "1,016 endpoints at 400 Gb/s; 48 switches; bisection 201.6 Tb/s one direction, exact, 100 % of full."
+    assert four_units.verdict == "Non-blocking: the worst even split carries all that its smaller half can send."
+    assert four_units.headline == four_units.verdict + (
+        " 1,016 endpoints at 400 Gb/s; 48 switches; bisection 201.6 Tb/s one direction, exact, 100 % of full."
     )
     main = {row.label: row.text() for row in four_units.rows()}
     assert main["hosts"] == "127"
@@ -227,8 +236,8 @@ def test_four_units_as_published(four_units: topo.report.Report) -> None:
     assert main["links"] == "1,016 to hosts, 1,024 between switches"
     assert main["bisection, one direction"] == "201.6 Tb/s"
     assert four_units.verdicts == (
-        "The upper witness was verified by a separate checker.",
-        "The lower witness was verified by a separate checker.",
+        "The upper bound: its cut and its halves were gone over again by separate code and hold.",
+        "The lower bound: its proof was gone over again by separate code and holds.",
     )
 
 
@@ -299,7 +308,7 @@ def test_published_numbers_stand_beside_the_built_ones() -> None:
     )
     told = Fabric(fabric.name, fabric.nodes, fabric.ports, fabric.links, origin=Origin(expect=expect))
     report = topo.make_report(told, endpoints="host-00*")  # published numbers are about the whole fabric
-    numbers = report.to_dict()["published"]["numbers"]
+    numbers = report.to_dict()["expected"]["numbers"]
     assert {number["key"]: (number["built"], number["agrees"]) for number in numbers} == {
         "n_endpoints": (1016, True),
         "n_leaves": (32, True),
@@ -308,6 +317,7 @@ def test_published_numbers_stand_beside_the_built_ones() -> None:
     }
     text = report.to_markdown()
     assert text.count("DIFFERS") == 1
+    assert "expected numbers DIFFER | spine switches: 17 expected, 16 built" in text
     assert "the source prints 31, an error; as drawn" in text
 
 
@@ -321,7 +331,7 @@ def test_checker_failure_is_shown() -> None:
     answer = topo.bisection_bandwidth(fabric)
     wrong = dataclasses.replace(answer, upper_gbps=answer.upper_gbps - 400, lower_gbps=answer.lower_gbps + 400)
     said = _verdicts(fabric, wrong)
-    assert all("NOT verified" in text for text in said)
+    assert all("NOT confirmed" in text for text in said)
 
 
 def test_template_is_shipped_with_the_package() -> None:
@@ -334,6 +344,64 @@ def test_real_dump(shared_data: Path) -> None:
     assert any(note.startswith("Dashed: uneven cabling") for note in report.drawing.notes)
     assert not isinstance(report.bisection, topo.TopoError)
     assert report.bisection.upper_gbps <= 1831 * 200
-    assert all("was verified" in text for text in report.verdicts)
+    assert all("gone over again" in text for text in report.verdicts)
     Page(report.to_html())
     assert np.isclose(report.to_dict()["inventory"]["injection_gbps"], 3675 * 200)
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (lambda: topo.leaf_spine(4, 4, 8), "Blocking, narrowest at leaf-spine, 2:1: .* carries 50 % of full"),
+        (lambda: topo.tapered_pods(2, leaves_per_pod=4, hosts_per_leaf=16, spines_per_pod=4, taper=4),
+         "Blocking, narrowest at spine-core, 4:1: .* carries 25 % of full"),
+        (lambda: topo.fat_tree(4), "Non-blocking: "),
+        (lambda: topo.load("nvidia-dgx-h100"), "Non-blocking: "),
+        (lambda: topo.load("amd-mi300x-8"), "Non-blocking: |Blocking, narrowest at "),
+        (lambda: topo.fat_tree(4).without(nodes="core-*"), "Not one network: the endpoints fall into 4 parts"),
+        (unknown_rates, "No verdict: links of unknown rate"),
+        (lambda: topo.leaf_spine(1, 1, 1), "No verdict: there is nothing to split"),
+    ],
+)  # fmt: skip
+def test_the_report_opens_with_a_verdict(made: Callable[[], Fabric], said: str) -> None:
+    report = topo.make_report(made())
+    assert re.match(said, report.verdict)
+    assert report.summary().split("\n")[1].startswith(report.verdict[:40])
+    assert report.to_dict()["verdict"] == report.verdict and report.verdict in html.unescape(report.to_html())
+
+
+def test_racks_are_kept_whole_where_they_are_scale_up_domains() -> None:
+    """Two racks of two trays, four accelerators each: hosts kept whole would count NVLink across the split."""
+    fabric = topo.load("nvidia-superpod-gb200-2su-nvl72")
+    assert usual_keep(fabric) == "domain"
+    assert usual_keep(fabric, fabric.endpoint_rows("gb200-nvl72-01-*")) == "host"
+    report = topo.make_report(fabric)
+    assert not isinstance(report.bisection, topo.TopoError)
+    assert (report.bisection.keep, report.bisection.ratio) == ("domain", 1.0)
+    assert report.bisection.upper_gbps == 576 * 400  # half of 1,152 adapters
+    assert "kept whole by the split | scale-up domains" in report.to_markdown()
+    halves = report.to_dict()["bisection_halves"]
+    assert sorted(map(len, halves)) == [8, 8] and len({*halves[0], *halves[1]}) == 16
+
+
+def test_json_names_the_members_of_both_halves_and_the_tables_of_the_tiers() -> None:
+    report = topo.make_report(topo.rail_optimized(5, rails=4, hosts_per_unit=3, radix=8))
+    told = report.to_dict()
+    assert sorted(name for half in told["bisection_halves"] for name in half) == [f"host-{i}" for i in range(1, 6)]
+    assert [len(half) * 4 for half in told["bisection_halves"]] == told["bisection"]["halves"]
+    assert sum(group["n_switches"] for group in told["tiers"]["switches"]) == told["inventory"]["n_switches"]
+    assert told["tiers"]["links"] == told["inventory"]["tier_pairs"]
+
+
+def test_a_number_between_the_bounds_is_inside_the_bracket() -> None:
+    assert PublishedNumber("bisection_gbps", "x", 50.0, None, (40.0, 60.0), False, "P", "", None).verdict == (
+        "inside the bracket"
+    )
+    outside = PublishedNumber("bisection_gbps", "x", 61.0, None, (40.0, 60.0), False, "P", "", None)
+    assert outside.verdict == "differs" and "between 40 Gb/s and 60 Gb/s" in outside.built_text
+
+
+def test_plain_words(four_units: topo.report.Report) -> None:
+    text = four_units.to_markdown()
+    assert "witness" not in text.lower()
+    assert " units that stay together" not in text

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from topo.analysis.inventory import tier_name
-from topo.fabric import Fabric
+from topo.fabric import Fabric, expect_fabric
 from topo.parts import SWITCHES, SwitchPart
-from topo.result import Result, Row
+from topo.result import Result, Row, Standing
 from topo.table import Array
 from topo.units import format_gbps
 
 __all__ = ["Buildable", "SwitchUse", "buildable"]
 
+_LISTED = Standing("exact", "against the parts that are listed")
 _CABLED = ("access", "scale_out", "storage", "management")
 
 
@@ -89,7 +90,7 @@ class Buildable(Result):
             rows.append(
                 Row("switches not judged", f"{self.n_not_judged:,}: no cable leaves them, or one of unknown rate does")
             )
-        return rows or [Row("switches", "none")]
+        return [replace(row, standing=_LISTED) for row in rows] or [Row("switches", "none")]
 
 
 def _refusal(use: SwitchUse) -> str:
@@ -114,6 +115,7 @@ def buildable(fabric: Fabric) -> Buildable:
     >>> found.uses[1].parts
     ('ethernet-51t', 'q3400-ra', 'sn5600')
     """
+    expect_fabric(fabric)
     rows = fabric.switches[fabric.nodes.host.codes[fabric.switches] < 0]
     node, rate = _cabled_ports(fabric)
     inside = ~np.isin(node, rows)

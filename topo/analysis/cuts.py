@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from topo.analysis.flow import Flow, max_flow
 from topo.errors import DisconnectedError, ParameterError
-from topo.fabric import FORWARDS_ALL, FORWARDS_OWN_HOST, Fabric, LinkSet, Selector, State
-from topo.network import Network
+from topo.fabric import FORWARDS_ALL, FORWARDS_OWN_HOST, Fabric, LinkSet, Selector, State, expect_fabric
+from topo.network import Network, kinds_in_words
 from topo.result import Result, Row, Standing, hidden
 from topo.table import Array
 
@@ -47,7 +47,7 @@ class MinCut(Result):
             Row("capacity, one direction", self.capacity_gbps, "Gb/s", self.standing),
             Row("links in the cut", len(self.links)),
             Row("sources, sinks", f"{self.n_sources:,}, {self.n_sinks:,}"),
-            Row("link kinds", ", ".join(self.kinds)),
+            Row("links looked at", kinds_in_words(self.kinds)),
         ]
 
 
@@ -77,6 +77,7 @@ def min_cut(
     :raises DisconnectedError: no path joins them, with the sizes of the parts.
     :raises InputError: a link of unknown rate.
     """
+    expect_fabric(fabric)
     source_rows, sink_rows = fabric.rows(sources), fabric.rows(sinks)
     if state is not None and state.node_present is not None:
         source_rows, sink_rows = source_rows[state.node_present[source_rows]], sink_rows[state.node_present[sink_rows]]

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 
+from topo.analysis.collisions.occupancy import max_load_distribution
 from topo.errors import ParameterError
 from topo.result import Result, Row, Standing
-from topo.table import Array
 from topo.units import format_number, parse_gbps
 
-__all__ = ["EcmpStage", "ecmp_stage", "max_load_distribution"]
+__all__ = ["EcmpStage", "ecmp_stage"]
 
 _MODEL = Standing("model", "each flow takes one link uniformly and independently; fluid shares, no queues")
-_RATIONAL_FLOWS = 64
 _MOST_FLOWS = 10_000_000
-_UNION = 1e-7
 
 
 @dataclass(frozen=True)
@@ -166,141 +163,3 @@ def _mean_rate(n: int, m: int, c: float) -> float:
     full = min(math.floor(c), n)
     at_rate = float(binom.cdf(full - 1, n - 1, 1 / m)) if full else 0.0
     return at_rate + c * m / n * float(binom.sf(full, n, 1 / m))
-
-
-def max_load_distribution(n: int, m: int) -> dict[int, float]:
-    """Probabilities of the largest number of n flows on one of m links, by that number; they sum to 1.
-
-    Loads whose probability is below 1e-30 at the upper end are left out.
-
-    >>> max_load_distribution(4, 4)
-    {1: 0.09375, 2: 0.703125, 3: 0.1875, 4: 0.015625}
-    """
-    if m == 1 or n == 1:
-        return {n: 1.0}
-    if n <= _RATIONAL_FLOWS:
-        cdf = [_rational_cdf(n, m, k) for k in range(n + 1)]
-        return {k: float(cdf[k] - cdf[k - 1]) for k in range(1, n + 1) if cdf[k] > cdf[k - 1]}
-    least = -(-n // m)
-    pmf: dict[int, float] = {}
-    below, above_before = 0.0, 1.0
-    for k in range(least, n + 1):
-        above = _union_bound(n, m, k)
-        if above > _UNION:
-            here = _tilted_cdf(n, m, k)
-            above = 1.0 - here
-        else:
-            here = 1.0 - above
-        # Differences of tails where tails are small, of the distribution elsewhere, so that nothing cancels.
-        p = above_before - above if here > 0.5 else here - below
-        if p > 0:
-            pmf[k] = p
-        below, above_before = here, above
-        if above < 1e-30:
-            break
-    return pmf
-
-
-def _rational_cdf(n: int, m: int, k: int) -> Fraction:
-    """P(max <= k): n!/m^n [x^n] (sum over j <= k of x^j/j!)^m, the power by Miller's recurrence."""
-    if k >= n:
-        return Fraction(1)
-    if m * k < n:
-        return Fraction(0)
-    # Scaled by t!: integers a_t = t! c_t, so that a_t = sum over i of ((m + 1) i - t) C(t, i) a_(t-i) / t.
-    terms = [1]
-    for t in range(1, n + 1):
-        total = sum(((m + 1) * i - t) * math.comb(t, i) * terms[t - i] for i in range(1, min(k, t) + 1))
-        terms.append(total // t)
-    return Fraction(terms[n], m**n)
-
-
-def _union_bound(n: int, m: int, k: int) -> float:
-    """u = m P(Binomial(n, 1/m) > k); loads are negatively associated, so the tail is in u - u^2/2 .. u."""
-    from scipy.stats import binom
-
-    return m * float(binom.sf(k, n, 1 / m))
-
-
-def _tilted_cdf(n: int, m: int, k: int) -> float:
-    """P(max <= k) as n! e^n n^-n exp(m D) P(S = n), S the sum of m Poisson draws cut at k, of mean n/m each.
-
-    D is the cost of tilting and cutting one draw; P(S = n) is a sum over its characteristic function, whose
-    terms decay from 1 at the mean, so nothing cancels.
-    """
-    if k >= n:
-        return 1.0
-    if m * k <= n:
-        at_brim = math.lgamma(n + 1) - m * math.lgamma(k + 1) - n * math.log(m)
-        return math.exp(at_brim) if m * k == n else 0.0
-    a = n / m
-    log_tilt = _log_tilt(a, k)
-    law, log_kept = _cut_poisson(a * math.exp(log_tilt), k)
-    cost = m * (a * (math.expm1(log_tilt) - log_tilt) + log_kept)
-    if cost < -745:
-        return 0.0
-    return min(1.0, math.exp(_stirling(n) + cost) * _p_sum(law, m, n))
-
-
-def _log_tilt(a: float, k: int) -> float:
-    """Log of lam / a where Poisson(lam) cut at k has mean a < k."""
-    from scipy.optimize import brentq
-
-    def excess(shift: float) -> float:
-        law, _ = _cut_poisson(a * math.exp(shift), k)
-        return float(law @ np.arange(k + 1)) - a
-
-    high = 1.0
-    while excess(high) < 0:
-        high *= 2
-    return float(brentq(excess, 0.0, high, xtol=1e-16, rtol=8.9e-16)) if excess(0.0) < 0 else 0.0
-
-
-def _cut_poisson(lam: float, k: int) -> tuple[Array, float]:
-    """Poisson(lam) given <= k, and the log of the probability of that."""
-    from scipy.special import gammaln
-    from scipy.stats import poisson
-
-    j = np.arange(k + 1)
-    log_term = j * math.log(lam) - gammaln(j + 1.0)
-    top = float(log_term.max())
-    term = np.exp(log_term - top)
-    kept = float(term.sum())
-    above = float(poisson.sf(k, lam))
-    log_kept = math.log1p(-above) if above < 0.5 else top + math.log(kept) - lam
-    return term / kept, log_kept
-
-
-def _stirling(n: int) -> float:
-    """log(n! e^n n^-n) without cancellation: log sqrt(2 pi n) and the Stirling series."""
-    if n < 32:
-        return math.lgamma(n + 1) + n - n * math.log(n)
-    series = 1 / (12 * n) - 1 / (360 * n**3) + 1 / (1260 * n**5) - 1 / (1680 * n**7)
-    return 0.5 * math.log(2 * math.pi * n) + series
-
-
-def _p_sum(law: Array, m: int, n: int) -> float:
-    """P(S = n) for S the sum of m draws from ``law`` on 0..k with mean n/m, by a discrete Fourier sum.
-
-    Frequencies t of N points, N above the range of S that matters; phi is centred at the mean, so the phase
-    left at t is that of S - n, and log|phi| comes by log1p of -2 sum q_j sin^2.
-    """
-    j = np.arange(len(law))
-    k = len(law) - 1
-    mean = n / m
-    deviation = math.sqrt(m * float(law @ (j - mean) ** 2))
-    points = 1 << max(4, math.ceil(math.log2(min(m * k + 1, 24 * deviation + 60 * k) + 1)))
-    theta = 2 * math.pi * np.arange(points // 2 + 1) / points
-    real = np.zeros(len(theta))
-    imaginary = np.zeros(len(theta))
-    for step, q in zip((j - mean).tolist(), law.tolist(), strict=True):
-        real -= 2 * q * np.sin(theta * step / 2) ** 2
-        imaginary += q * np.sin(theta * step)
-    size = 0.5 * np.log(np.maximum((1 + real) ** 2 + imaginary**2, 1e-300))
-    near = np.abs(real) < 0.5
-    size[near] = 0.5 * np.log1p(2 * real[near] + real[near] ** 2 + imaginary[near] ** 2)
-    phase = np.arctan2(imaginary, 1 + real)
-    term = np.exp(m * size) * np.cos(m * phase)
-    weight = np.full(len(theta), 2.0)
-    weight[0] = weight[-1] = 1.0
-    return float(term @ weight) / points

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -11,13 +11,14 @@ import numpy as np
 from topo.analysis.attachments import Attachments, attachments
 from topo.analysis.paths import Paths, paths_of
 from topo.fabric import FORWARDS_OWN_HOST, Fabric, State
-from topo.network import Network
-from topo.result import Result, Row
-from topo.table import Array, Labels
+from topo.network import Network, kinds_in_words
+from topo.result import Result, Row, Standing
+from topo.table import Array, Labels, freeze
 from topo.units import format_gbps
 
 __all__ = ["Inventory", "SwitchGroup", "TierPair", "inventory", "tier_name"]
 
+_COUNTED = Standing("exact", "counted")
 _TIER_NAMES = {-2: "scale-up tier 2", -1: "scale-up", 0: "tier 0", 1: "leaf", 2: "spine", 3: "core"}
 
 
@@ -98,6 +99,10 @@ class Inventory(Result):
     n_unattached_endpoints: int
     paths: Paths
     notes: tuple[str, ...]
+    one_sided_pairs: tuple[TierPair, ...] = ()
+    """Links that only one end reported, by the tiers of their ends; ``tier_pairs`` leaves them out."""
+    assumed: str = ""
+    """Which rates the caller stated for links without one; '' where none."""
 
     title: ClassVar[str] = "Inventory"
 
@@ -105,10 +110,10 @@ class Inventory(Result):
         """Counts, then tiers, then distances."""
         rows = [
             Row("fabric", self.fabric),
-            Row("link kinds looked at", ", ".join(self.kinds) or "none"),
-            Row("endpoints", self.n_endpoints),
-            Row("hosts", self.n_hosts),
-            Row("switches", self.n_switches),
+            Row("links looked at", kinds_in_words(self.kinds)),
+            Row("endpoints", self.n_endpoints, standing=_COUNTED),
+            Row("hosts", self.n_hosts, standing=_COUNTED),
+            Row("switches", self.n_switches, standing=_COUNTED),
         ]
         for group in (*self.switch_groups, *self.scale_up_groups):
             part = f" {group.part}" if group.part else ""
@@ -117,17 +122,29 @@ class Inventory(Result):
                 f"{group.n_switches:,}, {group.n_ports:,} ports{rate}: "
                 f"{group.n_used_ports:,} used, {group.n_free_ports:,} free"
             )
-            rows.append(Row(f"{group.tier_name} switches{part}", text))
+            rows.append(Row(f"{group.tier_name} switches{part}", text, standing=_COUNTED))
         rows += self._link_rows()
         unknown = f"unknown: {self.n_unknown_rates:,} links of unknown rate"
-        injection = unknown if self.injection_gbps is None else self.injection_gbps
-        rows.append(Row("injection, all endpoints at once", injection, "" if self.injection_gbps is None else "Gb/s"))
-        rows.append(Row("connected parts", _parts_text(self.component_sizes)))
+        if self.injection_gbps is None:
+            rows.append(Row("injection, all endpoints at once", unknown))
+        else:
+            standing = self.injection_standing
+            rows.append(Row("injection, all endpoints at once", self.injection_gbps, "Gb/s", standing))
+        rows.append(Row("connected parts", _parts_text(self.component_sizes), standing=_COUNTED))
         rows += [Row("note", note) for note in self.notes]
         return rows + self.paths.rows()
 
+    @property
+    def injection_standing(self) -> Standing:
+        """Exact, or a lower bound where links that only one end reported are left out; with the assumed rates."""
+        how = "sum of the endpoints' links"
+        if not self.n_one_sided_links:
+            return Standing("exact", how).given(self.assumed)
+        left_out = f"{self.n_one_sided_links:,} links that only one end reported are left out"
+        return Standing("lower bound", f"{left_out}; {how}").given(self.assumed)
+
     def _link_rows(self) -> list[Row]:
-        rows = [Row("links", self.n_links), Row("cables", self.n_cables)]
+        rows = [Row("links", self.n_links, standing=_COUNTED), Row("cables", self.n_cables, standing=_COUNTED)]
         named = (
             ("host links", self.n_host_links),
             ("fabric links", self.n_fabric_links),
@@ -136,12 +153,16 @@ class Inventory(Result):
             ("loopback cables", self.n_loopback_links),
             ("links only one end reported", self.n_one_sided_links),
         )
-        rows += [Row(label, number) for label, number in named if number]
+        rows += [Row(label, number, standing=_COUNTED) for label, number in named if number]
         for pair in self.tier_pairs:
             capacity = "capacity unknown" if pair.capacity_gbps is None else format_gbps(pair.capacity_gbps)
-            rows.append(Row(f"{pair.lower} to {pair.upper}", f"{pair.n_links:,} links, {capacity}"))
-        rows += [Row(f"{kind} links, not looked at", number) for kind, number in self.n_other_links.items()]
-        return rows
+            standing = Standing("exact", "summed").given(self.assumed)
+            rows.append(Row(f"{pair.lower} to {pair.upper}", f"{pair.n_links:,} links, {capacity}", standing=standing))
+        for pair in self.one_sided_pairs:
+            text = f"{pair.n_links:,} links, left out of every capacity"
+            rows.append(Row(f"{pair.lower} to {pair.upper}, one end only", text, standing=_COUNTED))
+        others = self.n_other_links.items()
+        return rows + [Row(f"{kind} links, not looked at", number, standing=_COUNTED) for kind, number in others]
 
 
 def inventory(
@@ -202,6 +223,8 @@ def inventory(
         n_unattached_endpoints=unattached,
         paths=paths_of(attached, seed=seed),
         notes=_notes(sizes, shared, unattached, int(np.isnan(rates).sum())),
+        one_sided_pairs=_one_sided_pairs(fabric, network, state),
+        assumed=fabric.origin.assumed,
     )
 
 
@@ -307,6 +330,15 @@ def _tier_pairs(network: Network, rates: Array) -> tuple[TierPair, ...]:
         )
         for key in np.flatnonzero(links)
     )
+
+
+def _one_sided_pairs(fabric: Fabric, network: Network, state: State | None) -> tuple[TierPair, ...]:
+    if not fabric.links.evidence.is_any("one end").any():
+        return ()
+    every = Network.of(fabric, kinds=network.kinds, state=state, one_sided=True)
+    alone = replace(every, links=freeze(np.setdiff1d(every.links, network.links)))
+    rates = (state or State()).link_capacity_gbps(fabric)[alone.links]
+    return _tier_pairs(alone, rates)
 
 
 def _injection(network: Network, rates: Array) -> float | None:

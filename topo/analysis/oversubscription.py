@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,16 @@ from numpy.typing import NDArray
 from topo.analysis.inventory import tier_name
 from topo.fabric import FORWARDS_OWN_HOST, Fabric, State
 from topo.network import Network
-from topo.result import Result, Row, hidden
+from topo.result import Result, Row, Standing, hidden
 from topo.table import Array, freeze
 from topo.units import format_gbps, format_number
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 __all__ = ["Narrowest", "Oversubscription", "TierOversubscription", "format_ratio", "oversubscription"]
 
+_COUNTED = Standing("exact", "counted")
 _MOST_NAMED = 100
 _MOST_PRINTED = 8
 
@@ -88,6 +92,10 @@ class Oversubscription(Result):
     kinds: tuple[str, ...]
     tiers: tuple[TierOversubscription, ...]
     worst_ratio: float | None
+    n_one_sided_links: int
+    """Links that only one end reported; they count neither down nor up."""
+    assumed: str
+    """Which rates the caller stated for links without one; '' where none."""
     switches: NDArray[np.int64] = hidden()
     switch_down_gbps: NDArray[np.float64] = hidden()
     switch_up_gbps: NDArray[np.float64] = hidden()
@@ -98,33 +106,51 @@ class Oversubscription(Result):
         """A few lines for each tier."""
         rows: list[Row] = []
         for tier in self.tiers:
-            rows += _tier_rows(tier)
+            rows += _tier_rows(tier, self.standing)
+        if self.n_one_sided_links:
+            rows.append(Row("links only one end reported, left out", self.n_one_sided_links, standing=_COUNTED))
         return rows or [Row("switches", "none")]
 
+    @property
+    def standing(self) -> Standing:
+        """Exact, with the assumed rates and the links left out where there are such."""
+        left_out = f"without {self.n_one_sided_links:,} links that only one end reported"
+        return Standing("exact", "summed").given(left_out if self.n_one_sided_links else "").given(self.assumed)
 
-def _tier_rows(tier: TierOversubscription) -> list[Row]:
+    def to_frame(self) -> pd.DataFrame:
+        """One line a tier with its numbers: ratios as down over up, capacities in Gb/s one direction."""
+        import pandas as pd
+
+        names = [f.name for f in fields(TierOversubscription) if f.name != "narrowest"]
+        frame = pd.DataFrame([[getattr(tier, name) for name in names] for tier in self.tiers], columns=names)
+        return frame.assign(standing=str(self.standing))
+
+
+def _tier_rows(tier: TierOversubscription, standing: Standing) -> list[Row]:
     name = tier.tier_name
     rows: list[Row] = []
     if tier.ratio is not None:
         capacity = f"{format_gbps(tier.down_gbps)} down, {format_gbps(tier.up_gbps)} up"
-        rows.append(Row(f"{name} tier", f"{format_ratio(tier.down_gbps, tier.up_gbps)}  ({capacity})"))
+        ratio = f"{format_ratio(tier.down_gbps, tier.up_gbps)}  ({capacity})"
+        rows.append(Row(f"{name} tier", ratio, standing=standing))
     narrowest = [switch.name for switch in tier.narrowest[:_MOST_PRINTED]]
     names = ", ".join(narrowest + ["..."] * (tier.n_narrowest > len(narrowest)))
     low, mean, high = tier.ratio_min, tier.ratio_mean, tier.ratio_max
     if low is not None and mean is not None and high is not None and low != high:
         spread = f"{format_ratio(low, 1)} to {format_ratio(high, 1)}, mean {format_number(mean, 4)}:1"
-        rows.append(Row(f"{name} switches", spread))
+        rows.append(Row(f"{name} switches", spread, standing=standing))
         if not tier.n_cut_off:
-            rows.append(Row(f"narrowest {name} switches", f"{tier.n_narrowest:,}: {names}"))
+            rows.append(Row(f"narrowest {name} switches", f"{tier.n_narrowest:,}: {names}", standing=standing))
     if tier.n_top:
         all_of_them = tier.n_top == tier.n_switches
-        rows.append(Row(f"{name} switches" if all_of_them else f"{name} switches at the top", f"{tier.n_top:,}, top"))
+        label = f"{name} switches" if all_of_them else f"{name} switches at the top"
+        rows.append(Row(label, f"{tier.n_top:,}, top", standing=_COUNTED))
     if tier.n_cut_off:
-        rows.append(Row(f"{name} switches without any uplink", f"{tier.n_cut_off:,}: {names}"))
+        rows.append(Row(f"{name} switches without any uplink", f"{tier.n_cut_off:,}: {names}", standing=_COUNTED))
     if tier.n_idle:
-        rows.append(Row(f"{name} switches with nothing below", tier.n_idle))
+        rows.append(Row(f"{name} switches with nothing below", tier.n_idle, standing=_COUNTED))
     if tier.within_gbps:
-        rows.append(Row(f"links inside the {name} tier", tier.within_gbps, "Gb/s"))
+        rows.append(Row(f"links inside the {name} tier", tier.within_gbps, "Gb/s", standing))
     return rows
 
 
@@ -144,8 +170,8 @@ def oversubscription(
     (2.0, 51200.0, 25600.0)
     >>> print(found)
     Oversubscription, down over up capacity
-      leaf tier       2:1  (51.2 Tb/s down, 25.6 Tb/s up)
-      spine switches  8, top
+      leaf tier       2:1  (51.2 Tb/s down, 25.6 Tb/s up)  (exact: summed)
+      spine switches  8, top  (exact: counted)
 
     :raises InputError: a link of unknown rate.
     :raises ParameterError: an unknown link kind.
@@ -180,6 +206,8 @@ def oversubscription(
         network.kinds,
         tiers,
         float("inf") if cut_off else max(ratios, default=None),
+        int((fabric.links.evidence.is_any("one end") & fabric.links.kind.is_any(*network.kinds)).sum()),
+        fabric.origin.assumed,
         freeze(rows),
         freeze(down[rows]),
         freeze(up[rows]),

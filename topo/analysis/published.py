@@ -1,4 +1,4 @@
-"""Published numbers of a fabric against the same numbers counted in what was built."""
+"""What a spec expects of its fabric, published or derived, against the same numbers counted in what was built."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from topo.analysis.bisection import bisection_bandwidth
-from topo.analysis.oversubscription import oversubscription
-from topo.analysis.published_inside import COUNTED_INSIDE
+from topo.analysis.oversubscription import format_ratio, oversubscription
+from topo.analysis.published_inside import COUNTED_INSIDE, Counted, bisection_gbps
 from topo.errors import InputError
 from topo.fabric import Fabric
 from topo.network import Network
@@ -22,66 +21,124 @@ from topo.units import format_gbps, format_number
 
 __all__ = ["COUNTED", "PublishedNumber", "PublishedNumbers", "published_numbers"]
 
+_ROUNDING = 1e-9
+
 
 @dataclass(frozen=True, slots=True)
 class PublishedNumber:
-    """One number: what the source prints, what holds, and what was counted; ``label`` says how sure the source is."""
+    """One number: what the spec expects, what was counted, and whether the two are equal.
+
+    ``label`` says where the expected one is from: published (P, S, P+D), derived by arithmetic (D) or from memory (M).
+    ``bracket`` holds the bounds of a bisection that is not exact; ``built`` is None then.
+    """
 
     key: str
     meaning: str
-    published: float
+    expected: float
     built: float | None
+    bracket: tuple[float, float] | None
     agrees: bool
     label: str
     note: str
     printed: float | None
-    """What the source prints where that is an error; ``published`` is the true value then."""
+    """What the source prints where that is an error; ``expected`` is the true value then."""
+
+    @property
+    def kind(self) -> str:
+        """``published``, ``derived`` or ``from memory``."""
+        return {"D": "derived", "M": "from memory"}.get(self.label, "published")
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether it lies between the bounds of what is not known exactly."""
+        if self.bracket is None or self.agrees:
+            return False
+        low, high = self.bracket
+        return low * (1 - _ROUNDING) <= self.expected <= high * (1 + _ROUNDING)
+
+    @property
+    def verdict(self) -> str:
+        """``equal``, ``inside the bracket`` or ``differs``."""
+        return "equal" if self.agrees else "inside the bracket" if self.is_inside else "differs"
+
+    def shown(self, value: float | None) -> str:
+        """A value of this number as people read it: rates with their unit, ratios as 2:1."""
+        if value is None:
+            return "no single number"
+        if self.key.endswith("_oversubscription"):
+            return format_ratio(value, 1)
+        return format_gbps(value) if self.key.endswith("_gbps") else format_number(value)
+
+    @property
+    def built_text(self) -> str:
+        """What was counted, or the bounds of it."""
+        if self.bracket is None:
+            return self.shown(self.built)
+        return f"between {self.shown(self.bracket[0])} and {self.shown(self.bracket[1])}"
 
 
 @dataclass(frozen=True)
 class PublishedNumbers(Result):
-    """Every number a spec expects of its fabric, beside the count in the fabric's own tables."""
+    """Every number a spec expects of its fabric, published or derived, beside the count in the fabric's own tables."""
 
     fabric: str
     numbers: tuple[PublishedNumber, ...]
 
-    title: ClassVar[str] = "Published against built"
-    derived: ClassVar[tuple[str, ...]] = ("n_differing",)
+    title: ClassVar[str] = "Published and derived numbers against built"
+    derived: ClassVar[tuple[str, ...]] = ("n_differing", "n_inside")
 
     @property
     def n_differing(self) -> int:
-        """How many of the numbers differ."""
-        return sum(not number.agrees for number in self.numbers)
+        """How many of the numbers differ; those inside a bracket do not."""
+        return sum(number.verdict == "differs" for number in self.numbers)
+
+    @property
+    def n_inside(self) -> int:
+        """How many lie inside the bracket of a number that is not known exactly."""
+        return sum(number.is_inside for number in self.numbers)
+
+    @property
+    def counts_text(self) -> str:
+        """How many of each kind there are, and how they fare, in one sentence.
+
+        >>> import topo
+        >>> published_numbers(topo.load("nvidia-gb200-nvl72")).counts_text
+        'Of 16 numbers, 9 published and 7 derived, 16 equal what was built and 0 differ.'
+        """
+        kinds = [number.kind for number in self.numbers]
+        told = [f"{kinds.count(kind):,} {kind}" for kind in ("published", "derived", "from memory") if kind in kinds]
+        listed = " and ".join([", ".join(told[:-1]), told[-1]] if len(told) > 1 else told)
+        inside = f", {self.n_inside:,} lie inside the bracket" if self.n_inside else ""
+        equal = sum(number.agrees for number in self.numbers)
+        of = f"Of {len(self.numbers):,} numbers, {listed}, "
+        return f"{of}{equal:,} equal what was built{inside} and {self.n_differing:,} differ."
 
     def rows(self) -> list[Row]:
         """A line for each number."""
         return [Row(number.meaning, _row_text(number)) for number in self.numbers] or [
-            Row("published numbers", "none are known of this fabric")
+            Row("expected numbers", "none are known of this fabric")
         ]
 
 
 def _row_text(number: PublishedNumber) -> str:
-    shown = _shown(number.key, number.published)
+    text = f"{number.shown(number.expected)} {number.kind} ({number.label})"
     if number.agrees:
-        text = f"{shown} ({number.label}), as built"
+        text += ", as built"
+    elif number.is_inside:
+        text += f", inside the bracket: {number.built_text}"
     else:
-        text = f"{shown} ({number.label}), but {_shown(number.key, number.built)} built: they differ"
+        text += f", but {number.built_text} built: they differ"
     if number.printed is not None:
-        text += f"; the source prints {_shown(number.key, number.printed)}, an error"
+        text += f"; the source prints {number.shown(number.printed)}, an error"
     return f"{text}; {number.note}" if number.note else text
-
-
-def _shown(key: str, value: float | None) -> str:
-    if value is None:
-        return "no single number"
-    return format_gbps(value) if key.endswith("_gbps") else format_number(value)
 
 
 def published_numbers(fabric: Fabric) -> PublishedNumbers:
     """Compare what the fabric's spec expects with counts over the fabric's tables, never with its parameters.
 
-    Numbers agree when they differ by less than 1e-9 of the published one. A fabric without published numbers has
-    an empty comparison.
+    Numbers agree when they differ by less than 1e-9 of the expected one. Where a bisection is known by its bounds
+    alone, a number between them is told to be inside the bracket. A fabric whose spec expects nothing, or that has
+    none, has an empty comparison.
 
     >>> import topo
     >>> found = published_numbers(topo.load("nvidia-superpod-h100-4su"))
@@ -98,13 +155,16 @@ def published_numbers(fabric: Fabric) -> PublishedNumbers:
     return PublishedNumbers(fabric.name, tuple(numbers))
 
 
-def _compared(key: str, expected: Expected, built: float | None) -> PublishedNumber:
-    agrees = built is not None and math.isclose(built, expected.value, rel_tol=1e-9, abs_tol=1e-9)
+def _compared(key: str, expected: Expected, counted: Counted) -> PublishedNumber:
+    bracket = counted if isinstance(counted, tuple) else None
+    built = None if counted is None or isinstance(counted, tuple) else float(counted)
+    agrees = built is not None and math.isclose(built, expected.value, rel_tol=_ROUNDING, abs_tol=_ROUNDING)
     return PublishedNumber(
         key,
         EXPECTED[key],
         expected.value,
-        None if built is None else float(built),
+        built,
+        bracket,
         agrees,
         expected.label,
         expected.note,
@@ -243,12 +303,7 @@ def _cost_usd(fabric: Fabric) -> float:
     return 81_920.0 * len(fabric.switches) + 550.0 * _n_fabric_links(fabric)
 
 
-def _bisection_gbps(fabric: Fabric) -> float | None:
-    found = bisection_bandwidth(fabric)
-    return found.upper_gbps if found.exact else None
-
-
-COUNTED: dict[str, Callable[[Fabric], float | None]] = {
+COUNTED: dict[str, Callable[[Fabric], Counted]] = {
     "n_hosts": _n_hosts,
     "n_endpoints": lambda fabric: len(fabric.endpoints),
     "n_switches": lambda fabric: len(fabric.switches),
@@ -265,7 +320,7 @@ COUNTED: dict[str, Callable[[Fabric], float | None]] = {
     "parallel_spine_core": _parallel(2),
     "leaf_oversubscription": _oversubscription(1),
     "spine_oversubscription": _oversubscription(2),
-    "n_planes": lambda fabric: _n_labels(fabric, "plane", fabric.switches),
+    "n_planes": lambda fabric: _n_labels(fabric, "plane", fabric.switches) if len(fabric.switches) else 0,
     "n_units": lambda fabric: _n_labels(fabric, "pod", fabric.endpoints),
     "n_fabric_links": _n_fabric_links,
     "n_standby_adapters": _n_standby_adapters,
@@ -279,7 +334,7 @@ COUNTED: dict[str, Callable[[Fabric], float | None]] = {
     "leaf_spine_cables_800g": _cables_800g(1),
     "injection_gbps": _injection_gbps,
     "cost_usd": _cost_usd,
-    "bisection_gbps": _bisection_gbps,
+    "bisection_gbps": bisection_gbps,
     **COUNTED_INSIDE,
 }
-"""How each number that a spec may expect is counted in a fabric; None where there is no single number."""
+"""How each number that a spec may expect is counted in a fabric; bounds where it is not known exactly, None where there is none."""

@@ -7,12 +7,15 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from topo.analysis.bisection import bisection_bandwidth
+from topo.analysis.bisection import Bisection, bisection_bandwidth
 from topo.analysis.paths import paths
 from topo.fabric import Fabric
 from topo.network import Network
 
-__all__ = ["COUNTED_INSIDE"]
+__all__ = ["COUNTED_INSIDE", "Counted", "bisection_gbps"]
+
+Counted = float | tuple[float, float] | None
+"""A number counted in a fabric: its value, the bounds of what is not known exactly, or None for no single number."""
 
 _BOTH_DIRECTIONS_IN_GBYTE = 2 / 8
 
@@ -38,11 +41,13 @@ def _accelerator_gbps(fabric: Fabric) -> float | None:
     return _single(_degree(fabric, "scale_up", fabric.links.capacity_gbps)[_of_kind(fabric, "accelerator")])
 
 
-def _in_gbyte(count: Callable[[Fabric], float | None]) -> Callable[[Fabric], float | None]:
+def _in_gbyte(count: Callable[[Fabric], Counted]) -> Callable[[Fabric], Counted]:
     """The same with both directions summed, in GB/s."""
 
-    def both(fabric: Fabric) -> float | None:
+    def both(fabric: Fabric) -> Counted:
         found = count(fabric)
+        if isinstance(found, tuple):
+            return found[0] * _BOTH_DIRECTIONS_IN_GBYTE, found[1] * _BOTH_DIRECTIONS_IN_GBYTE
         return None if found is None else found * _BOTH_DIRECTIONS_IN_GBYTE
 
     return both
@@ -52,16 +57,19 @@ def _total_gbps(fabric: Fabric) -> float:
     return float(_degree(fabric, "scale_up", fabric.links.capacity_gbps)[_of_kind(fabric, "accelerator")].sum())
 
 
-def _scale_up_bisection_gbps(fabric: Fabric) -> float | None:
+def _scale_up_bisection_gbps(fabric: Fabric) -> Counted:
     hosts = fabric.nodes.host.codes[fabric.endpoints]
     keep = "host" if len(np.unique(hosts)) > 1 else "none"
-    found = bisection_bandwidth(fabric, keep=keep, kinds=["scale_up"])
-    return found.upper_gbps if found.exact else None
+    return _value_or_bounds(bisection_bandwidth(fabric, keep=keep, kinds=["scale_up"]))
 
 
-def _bisection_gbps(fabric: Fabric) -> float | None:
-    found = bisection_bandwidth(fabric)
-    return found.upper_gbps if found.exact else None
+def bisection_gbps(fabric: Fabric) -> Counted:
+    """The bisection bandwidth with hosts kept whole, or its bounds."""
+    return _value_or_bounds(bisection_bandwidth(fabric))
+
+
+def _value_or_bounds(found: Bisection) -> Counted:
+    return found.upper_gbps if found.exact else (found.lower_gbps, found.upper_gbps)
 
 
 def _two_link_paths(fabric: Fabric) -> float | None:
@@ -91,6 +99,19 @@ def _chip_tier(fabric: Fabric, tier: int) -> NDArray[np.bool_]:
     return mask
 
 
+def _n_scale_up_planes(fabric: Fabric) -> int:
+    """Parts that the chips of the first domain fall into when only the links from chip to chip are left."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    chip = _of_kind(fabric, "scale_up_switch") & (fabric.nodes.domain.codes <= 0)
+    a, b = fabric.link_a, fabric.link_b
+    rows = np.flatnonzero(fabric.links.kind.is_any("scale_up") & chip[a] & chip[b])
+    n = len(fabric.nodes)
+    joined = coo_array((np.ones(len(rows)), (a[rows], b[rows])), shape=(n, n))
+    return len(np.unique(connected_components(joined, directed=False)[1][chip]))
+
+
 def _scale_up_oversubscription(fabric: Fabric) -> float | None:
     """Down over up capacity of the chips that have a tier of chips above them."""
     mine = fabric.links.kind.is_any("scale_up")
@@ -103,11 +124,12 @@ def _scale_up_oversubscription(fabric: Fabric) -> float | None:
     return down / up if up else None
 
 
-COUNTED_INSIDE: dict[str, Callable[[Fabric], float | None]] = {
+COUNTED_INSIDE: dict[str, Callable[[Fabric], Counted]] = {
     "n_accelerators": lambda fabric: int(_of_kind(fabric, "accelerator").sum()),
     "n_domains": lambda fabric: len(np.unique(fabric.nodes.domain.codes[fabric.nodes.domain.codes >= 0])),
     "n_scale_up_switches": lambda fabric: int(_of_kind(fabric, "scale_up_switch").sum()),
     "n_scale_up_tiers": lambda fabric: len(np.unique(fabric.nodes.tier[_of_kind(fabric, "scale_up_switch")])),
+    "n_scale_up_planes": _n_scale_up_planes,
     "n_scale_up_leaves": lambda fabric: int(_chip_tier(fabric, -1).sum()),
     "n_scale_up_spines": lambda fabric: int(_chip_tier(fabric, -2).sum()),
     "n_scale_up_links": lambda fabric: int(fabric.links.kind.is_any("scale_up").sum()),
@@ -131,7 +153,7 @@ COUNTED_INSIDE: dict[str, Callable[[Fabric], float | None]] = {
     "scale_up_total_both_directions_gbyte_s": _in_gbyte(_total_gbps),
     "scale_up_bisection_gbps": _scale_up_bisection_gbps,
     "scale_up_bisection_both_directions_gbyte_s": _in_gbyte(_scale_up_bisection_gbps),
-    "bisection_both_directions_gbyte_s": _in_gbyte(_bisection_gbps),
+    "bisection_both_directions_gbyte_s": _in_gbyte(bisection_gbps),
     "n_storage_switches": lambda fabric: int(_of_kind(fabric, "storage_switch").sum()),
     "n_storage_host_links": lambda fabric: int(
         (

@@ -21,10 +21,22 @@ from topo.fabric import (
 )
 from topo.table import Array, Labels, freeze, repeated
 
-__all__ = ["Assembly", "numbered"]
+__all__ = ["MOST_ROWS", "Assembly", "numbered", "refuse_too_many"]
+
+MOST_ROWS = 64_000_000
+"""Most nodes, and most links, of a fabric that is built: some ten gigabytes."""
 
 _GROUPS = ("host", "domain", "rail", "plane", "pod", "rack", "chassis", "part")
 _CAGED = ("access", "scale_out", "storage", "management")
+
+
+def refuse_too_many(number: float, what: str) -> None:
+    """Refuse a number of nodes or links that no memory holds, before anything is allocated for them.
+
+    :raises ParameterError: naming the number and the most that is built.
+    """
+    if number > MOST_ROWS:
+        raise ParameterError(f"{number:,.0f} {what} would be built; at most {MOST_ROWS:,} are, use smaller numbers")
 
 
 def numbered(pattern: str, *counters: ArrayLike) -> NDArray[np.str_]:
@@ -137,6 +149,7 @@ class Assembly:
         unknown = set(groups) - set(_GROUPS)
         if unknown:
             raise ParameterError(f"unknown group column {sorted(unknown)[0]!r}; known: {', '.join(_GROUPS)}")
+        refuse_too_many(self._n_nodes + n, "nodes")
         if ports_per_cage < 0:
             raise ParameterError(f"ports_per_cage is {ports_per_cage}; it must be 0 where cages are unknown, or more")
         values: dict[str, Any] = {
@@ -196,6 +209,7 @@ class Assembly:
         Arrays of shape (..., n_lower) and (..., n_upper) with equal leading shape: each group is joined within itself.
         """
         low, up = np.asarray(lower), np.asarray(upper)
+        refuse_too_many(float(low.size) * up.shape[-1] * parallel + sum(map(len, self._ends)), "links")
         pair_a = np.repeat(low[..., :, None], up.shape[-1], axis=-1)
         pair_b = np.broadcast_to(up[..., None, :], pair_a.shape)
         self.connect(np.repeat(pair_a.ravel(), parallel), np.repeat(pair_b.ravel(), parallel), gbps, kind=kind)
@@ -217,6 +231,7 @@ class Assembly:
         self._refuse_overfull(nodes, radix, slots)
         used = np.bincount(flat, minlength=n)
         size = used + np.maximum(radix - slots, 0)
+        refuse_too_many(float(size.sum()) / 2, "pairs of ports")
         start = np.concatenate([[0], np.cumsum(size)])
         order = grouped_order(flat, n)
         first = np.cumsum(used) - used

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from topo.build.assembly import Assembly, numbered
+from topo.build.assembly import Assembly, numbered, refuse_too_many
 from topo.build.hosts import HostPorts
 from topo.build.layers import positive
 from topo.build.opened import HostNames, OpenedHosts, add_opened_hosts, notes_of
@@ -88,6 +88,7 @@ def cluster(
     """
     positive(count=hosts.count)
     template = hosts.resolved()
+    refuse_too_many(float(hosts.count) * 8, "parts of hosts at least")
     unit = hosts_per_unit_of(scale_out)
     assembly = Assembly(name or f"{hosts.count} x {template.title}")
     if isinstance(template, DomainTemplate):

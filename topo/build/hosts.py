@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from topo.build.assembly import Assembly, numbered
+from topo.build.assembly import Assembly, numbered, refuse_too_many
 from topo.build.layers import positive
 from topo.errors import ParameterError
 from topo.fabric import FORWARDS_NOTHING
@@ -88,6 +88,7 @@ def add_adapters(
     (4, 8, 1)
     """
     positive(hosts=hosts, rails=rails, ports=ports, hosts_per_unit=hosts_per_unit)
+    refuse_too_many(float(hosts) * rails * ports, "adapters' ports")
     number = np.repeat(np.arange(hosts), rails)
     rail = np.tile(np.arange(rails), hosts)
     units = -(-hosts // hosts_per_unit)

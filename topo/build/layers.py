@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topo.build.assembly import Assembly, numbered
+from topo.build.assembly import MOST_ROWS, Assembly, numbered, refuse_too_many
 from topo.errors import ParameterError
 from topo.table import Array, Labels
 
@@ -38,6 +38,8 @@ def positive(**numbers: int) -> None:
     for name, value in numbers.items():
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
             raise ParameterError(f"{name} is {value!r}; it must be a whole number of at least 1")
+        if value > MOST_ROWS:
+            raise ParameterError(f"{name} is {value:,}; at most {MOST_ROWS:,} nodes or links are built")
 
 
 def even_width(links_below: int, ports_down: int, uplinks: int) -> int:
@@ -112,6 +114,7 @@ def add_layer(
     group = np.arange(n_blocks) // layer.children
     n_groups = int(group[-1]) + 1
     size = per_block * layer.width
+    refuse_too_many(float(n_blocks) * size * layer.parallel, "links")
     block_no = np.repeat(np.arange(1, n_groups + 1), size)
     switch_no = np.tile(np.arange(1, size + 1), n_groups)
     names = numbered(f"{switch}-{{}}", switch_no)

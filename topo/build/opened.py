@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from topo.build.assembly import Assembly, numbered
+from topo.build.assembly import Assembly, numbered, refuse_too_many
 from topo.build.hosts import HostPorts
 from topo.build.layers import positive
 from topo.fabric import FORWARDS_NOTHING, FORWARDS_OWN_HOST, Fabric, Note, Origin
@@ -74,6 +74,7 @@ def server(
     """
     positive(hosts=hosts)
     host = host_template(template)
+    refuse_too_many(float(hosts) * sum(block.count for block in host.parts), "parts of hosts")
     assembly = Assembly(name or (host.title if hosts == 1 else f"{hosts} x {host.title}"))
     add_opened_hosts(assembly, host, HostNames.plain(hosts), inside=inside, ports_per_adapter=ports_per_adapter)
     made_by = f"server({template!r}, hosts={hosts}, inside={inside})"
@@ -109,6 +110,7 @@ def add_opened_hosts(
 
     :raises ParameterError: the adapters do not split so.
     """
+    refuse_too_many(float(len(names.host)) * sum(block.count for block in template.parts), "parts of hosts")
     compute = template.compute
     ports = compute.splits[0] if ports_per_adapter is None else ports_per_adapter
     gbps = compute.port_gbps(ports)

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from topo.build.assembly import Assembly, numbered
+from topo.build.assembly import Assembly, numbered, refuse_too_many
 from topo.build.hosts import HostPorts, add_adapters
 from topo.build.layers import Layer, add_layer, even_width, given_width, positive
 from topo.errors import ParameterError
@@ -253,6 +253,7 @@ def rail_optimized(
 
 
 def _add_managers(assembly: Assembly, managers: int, links_each: int, leaves: Array, gbps: float) -> None:
+    refuse_too_many(float(managers) * links_each, "links of managers")
     rows = assembly.add_nodes(
         numbered("manager-{}", np.arange(1, managers + 1)), kind="manager", forwards=FORWARDS_NOTHING
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from topo.build.assembly import Assembly, numbered
+from topo.build.assembly import Assembly, numbered, refuse_too_many
 from topo.build.hosts import HostPorts
 from topo.build.layers import positive
 from topo.build.opened import HostNames, OpenedHosts, add_opened_hosts, notes_of
@@ -62,6 +62,8 @@ def add_domains(
     each = template.n_hosts if hosts is None else hosts
     positive(domains=domains, hosts=each)
     template.check_hosts(each)
+    parts = each * sum(block.count for block in template.host.parts) + template.n_uppers
+    refuse_too_many(float(domains) * parts, "parts of scale-up domains")
     names = _host_names(template, domains, each, hosts_per_unit)
     opened = add_opened_hosts(
         assembly, template.host, names, inside=inside, ports_per_adapter=ports_per_adapter, in_domain=True
@@ -121,7 +123,7 @@ def _add_uppers(assembly: Assembly, template: DomainTemplate, domains: int, lowe
 def scale_up_domain(
     template: str, *, domains: int = 1, hosts: int | None = None, inside: bool = True, name: str | None = None
 ) -> Fabric:
-    """Racks or pods of a standard kind by themselves: gb200-nvl72, cloudmatrix384, dgx-h100-nvlink-256.
+    """Racks or pods of a standard kind by themselves: gb200-nvl72, gb300-nvl72, cloudmatrix384, dgx-h100-nvlink-256.
 
     ``hosts`` takes fewer or more hosts than a full domain. Several domains by themselves are not joined.
 

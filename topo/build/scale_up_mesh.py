@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from topo.build.assembly import Assembly, numbered
+from topo.build.assembly import Assembly, numbered, refuse_too_many
 from topo.build.layers import positive
 from topo.errors import ParameterError
 from topo.fabric import FORWARDS_ALL, Fabric, Origin
@@ -39,6 +39,8 @@ def full_mesh_pod(
     _check(dims, links, racks_from)
     rate = parse_gbps(link_gbps)
     total = math.prod(dims)
+    refuse_too_many(float(total), "accelerators")
+    refuse_too_many(float(total) * sum(size - 1 for size in dims) / 2 * links, "links")
     assembly = Assembly(name or f"full mesh {' x '.join(map(str, dims))}")
     # The first dimension runs fastest, so that a host is a run of rows.
     grid = np.arange(total).reshape(tuple(reversed(dims)))

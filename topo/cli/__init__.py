@@ -48,7 +48,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         with command.make_context("topo", given) as context:
             command.invoke(context)
     except TopoError as error:
-        return _unusable(str(error))
+        return _unusable(_in_options(str(error)))
     except typer.Exit as stop:
         return stop.exit_code
     except _argument_errors() as error:
@@ -56,6 +56,22 @@ def _run(arguments: Sequence[str] | None) -> int:
     except MemoryError:
         return _unusable("the fabric does not fit into memory")
     return 0
+
+
+_OPTIONS = (
+    ("assume_gbps (--assume-gbps on the command line)", "--assume-gbps"),
+    ("format= (--read-as on the command line)", "--read-as"),
+    (" (--endpoints on the command line)", " with --endpoints"),
+    ('with keep "none"', "with --keep none"),
+    ("assume_gbps is", "--assume-gbps is"),
+)
+
+
+def _in_options(message: str) -> str:
+    """What the library says of its arguments, in the words of the command line."""
+    for said, option in _OPTIONS:
+        message = message.replace(said, option)
+    return message
 
 
 def _argument_errors() -> type[Exception]:

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 
-from topo.cli.options import AssumeGbps, Endpoints, FabricName, Format, FormatOption, ReadAs
+from topo.cli.options import AssumeGbps, Endpoints, FabricName, Format, FormatOption, Keep, ReadAs
 
-__all__ = ["Keep", "bisect"]
-
-
-class Keep(StrEnum):
-    """What an even split may not tear apart."""
-
-    host = "host"
-    domain = "domain"
-    none = "none"
+__all__ = ["bisect"]
 
 
 def bisect(
@@ -31,17 +22,26 @@ def bisect(
 ) -> None:
     """Find the least capacity, in one direction, across any even split of the endpoints."""
     from topo.analysis.bisection import bisection_bandwidth
-    from topo.cli.printing import print_heading, print_json, print_lines, print_rows
+    from topo.cli.printing import print_alerts, print_heading, print_json, print_lines, print_rows
+    from topo.errors import DisconnectedError, InputError, ParameterError
     from topo.output import plain
+    from topo.report.halves import half_members
     from topo.source import load
     from topo.units import format_gbps
 
     loaded = load(fabric, assume_gbps=assume_gbps, format=read_as)
-    found = bisection_bandwidth(loaded, endpoints or None, keep=keep.value)
+    try:
+        found = bisection_bandwidth(loaded, endpoints or None, keep=keep.value)
+    except (DisconnectedError, ParameterError) as error:
+        doubts = [note.text for note in loaded.origin.notes if note.severity == "alert"]
+        raise InputError("; ".join([*doubts, str(error)])) from None
     if format is Format.json:
-        print_json(found)
+        of = {"fabric": loaded.name, "notes": loaded.origin.notes}
+        print_json({**of, **found.to_dict(), "half_members": half_members(loaded, found)})
         return
-    print(plain(f"{found.title} of {loaded.name}, {found.n_endpoints:,} endpoints"))
+    of_all = "" if found.n_endpoints == len(loaded.endpoints) else f" of {len(loaded.endpoints):,}"
+    print(plain(f"{found.title} of {loaded.name}, {found.n_endpoints:,}{of_all} endpoints"))
+    print_alerts(loaded)
     print_rows(found.rows())
     if not links or not len(found.links):
         return

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["AssumeGbps", "Endpoints", "FabricName", "Format", "FormatOption", "ReadAs"]
+__all__ = ["AssumeGbps", "Endpoints", "FabricName", "Format", "FormatOption", "Keep", "ReadAs"]
 
 
 class Format(StrEnum):
@@ -15,6 +15,14 @@ class Format(StrEnum):
 
     text = "text"
     json = "json"
+
+
+class Keep(StrEnum):
+    """What an even split may not tear apart."""
+
+    host = "host"
+    domain = "domain"
+    none = "none"
 
 
 FabricName = Annotated[
@@ -37,7 +45,9 @@ AssumeGbps = Annotated[
 
 ReadAs = Annotated[
     str | None,
-    typer.Option("--read-as", metavar="NAME", help="Read the file as this format instead of recognising it."),
+    typer.Option(
+        "--read-as", metavar="NAME", help="Read the file as this format instead of recognising it; spec for a spec."
+    ),
 ]
 
 Endpoints = Annotated[
@@ -45,6 +55,6 @@ Endpoints = Annotated[
     typer.Option(
         "--endpoints",
         metavar="GLOB",
-        help="Only the endpoints whose name or host matches; may be given several times.",
+        help="Bisection of the endpoints whose name or host matches, all else of the whole fabric; may be repeated.",
     ),
 ]

@@ -6,12 +6,24 @@ import json
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from topo.output import plain
 from topo.result import Result, Row, to_json_value
 
-__all__ = ["print_heading", "print_json", "print_lines", "print_result", "print_rows", "print_screen", "print_table"]
+if TYPE_CHECKING:
+    from topo.fabric import Fabric
+
+__all__ = [
+    "print_alerts",
+    "print_heading",
+    "print_json",
+    "print_lines",
+    "print_result",
+    "print_rows",
+    "print_screen",
+    "print_table",
+]
 
 _MOST_LABEL = 44
 
@@ -33,6 +45,13 @@ def print_lines(lines: Iterable[str]) -> None:
         sys.stdout.write(f"  {plain(line)}\n")
 
 
+def print_alerts(fabric: Fabric) -> None:
+    """What puts every number of a fabric in doubt, a line each."""
+    for note in fabric.origin.notes:
+        if note.severity == "alert":
+            sys.stdout.write(f"  WARNING: {plain(str(note))}\n")
+
+
 def print_result(result: Result) -> None:
     """A result's title and rows."""
     print_heading(result.title)
@@ -51,12 +70,18 @@ def print_rows(rows: Sequence[Row]) -> None:
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Columns under their heads; a column whose cells are all numbers is aligned at the right."""
+    """Columns under their heads; a column whose cells are all numbers is aligned at the right.
+
+    A row of one cell alone is a heading for the rows below it.
+    """
     cells = [[plain(cell) for cell in row] for row in rows]
-    columns = list(zip(head, *cells, strict=True))
+    columns = list(zip(head, *(row for row in cells if len(row) > 1), strict=True))
     right = [all(cell[:1].isdigit() or cell == "-" for cell in column[1:]) and bool(cells) for column in columns]
     widths = [max(map(len, column)) for column in columns]
     for row in [list(head), *cells]:
+        if len(row) == 1:
+            sys.stdout.write(f"{row[0]}\n")
+            continue
         fields = [
             cell.rjust(width) if is_right else cell.ljust(width)
             for cell, width, is_right in zip(row, widths, right, strict=True)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from enum import StrEnum
 from typing import Annotated
 
 import typer
 
-from topo.cli.options import AssumeGbps, Endpoints, FabricName, ReadAs
+from topo.cli.options import AssumeGbps, Endpoints, FabricName, Keep, ReadAs
 
 __all__ = ["ReportFormat", "report"]
 
@@ -33,6 +34,10 @@ def report(
         ReportFormat | None, typer.Option("--format", help="How to write it. Default: as FILE ends, else html.")
     ] = None,
     endpoints: Endpoints = None,
+    keep: Annotated[
+        Keep | None,
+        typer.Option("--keep", help="What a split keeps whole. Default: hosts, or racks that are scale-up domains."),
+    ] = None,
     assume_gbps: AssumeGbps = None,
     read_as: ReadAs = None,
 ) -> None:
@@ -42,7 +47,8 @@ def report(
     from topo.report import make_report
     from topo.source import load
 
-    made = make_report(load(fabric, assume_gbps=assume_gbps, format=read_as), endpoints=endpoints or None)
+    loaded = load(fabric, assume_gbps=assume_gbps, format=read_as)
+    made = make_report(loaded, endpoints=endpoints or None, keep=keep and keep.value)
     write = {
         ReportFormat.html: made.to_html,
         ReportFormat.md: made.to_markdown,
@@ -55,7 +61,8 @@ def report(
         return
     path = output or f"{file_name(made.fabric.name)}-report.{chosen.value}"
     write_whole(path, content)
-    print_screen(made.summary())
+    columns, lines = shutil.get_terminal_size() if sys.stdout.isatty() else (None, None)
+    print_screen(made.summary(columns=columns, lines=lines))
     print(plain(f"The report is in {path}"))
 
 

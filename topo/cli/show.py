@@ -39,7 +39,7 @@ def show(
         except TopoError as error:
             answers[name] = error
     if loaded.origin.expect:
-        answers["published"] = published_numbers(loaded)
+        answers["expected"] = published_numbers(loaded)
     if format is Format.json:
         said = {name: {"error": str(a)} if isinstance(a, TopoError) else a for name, a in answers.items()}
         print_json({"fabric": _identity(loaded), **said})
@@ -56,17 +56,23 @@ def _identity(fabric: Fabric) -> dict[str, Any]:
         "sources": origin.sources,
         "assumptions": origin.assumptions,
         "notes": origin.notes,
+        "assumed": origin.assumed,
         "digest": fabric.digest,
     }
 
 
 def _print_text(fabric: Fabric, answers: dict[str, Result | TopoError]) -> None:
-    from topo.cli.printing import print_heading, print_lines, print_result
+    from topo.analysis.published import PublishedNumbers
+    from topo.cli.printing import print_alerts, print_heading, print_lines, print_result
     from topo.errors import TopoError
     from topo.output import plain
 
     origin = fabric.origin
     print(plain(f"{fabric.name}: {origin.title}" if origin.title else fabric.name))
+    print_alerts(fabric)
+    expected = answers.get("expected")
+    if isinstance(expected, PublishedNumbers) and expected.n_differing:
+        print_lines([f"WARNING: {expected.counts_text}"])
     print_lines([f"made by {origin.made_by}"] if origin.made_by else [])
     print_lines(f"source: {source}" for source in origin.sources)
     for name, answer in answers.items():

@@ -13,7 +13,7 @@ from topo.errors import FormatError, InputError, ParameterError
 if TYPE_CHECKING:
     from topo.fabric import Fabric
 
-__all__ = ["FORMATS", "Format", "read"]
+__all__ = ["FORMATS", "Format", "fabric_of_text", "read"]
 
 _HEAD = 1 << 18
 
@@ -70,9 +70,27 @@ def read(path: str | Path, *, format: str | None = None, assume_gbps: float | st
     """
     from topo.io.text import read_text
 
-    chosen = None if format is None else _named(format)
-    rate = None if assume_gbps is None else _stated(assume_gbps)
+    _checked(format, assume_gbps)
     text, source = read_text(path)
+    return fabric_of_text(text, source, format=format, assume_gbps=assume_gbps)
+
+
+def _checked(format: str | None, assume_gbps: float | str | None) -> tuple[Format | None, float | None]:
+    return None if format is None else _named(format), None if assume_gbps is None else _stated(assume_gbps)
+
+
+def fabric_of_text(
+    text: str, source: str, *, format: str | None = None, assume_gbps: float | str | None = None
+) -> Fabric:
+    """The fabric in a text that was read already; ``source`` is the name it goes by in notes. As :func:`read`.
+
+    >>> dump = 'Switch 4 "S-1"\\n[1] "H-2"[1] # "n1 mlx5_0" lid 2 4xHDR\\nCa 1 "H-2"\\n[1] "S-1"[1]\\n'
+    >>> fabric_of_text(dump, "subnet.txt").links.capacity_gbps.tolist()
+    [200.0]
+
+    :raises FormatError: no known format, or most lines do not fit the format.
+    """
+    chosen, rate = _checked(format, assume_gbps)
     if chosen is None:
         chosen = _recognised(text, source)
     fabric: Fabric = chosen.function(chosen.read)(text, source)
@@ -104,13 +122,26 @@ def _recognised(text: str, source: str) -> Format:
     for row in FORMATS:
         if row.function(row.sniff)(head):
             return row
-    number, first = next(((i, line.strip()) for i, line in enumerate(head.split("\n"), 1) if line.strip()), (1, ""))
+    found: tuple[int | None, str] = next(
+        ((i, line.strip()) for i, line in enumerate(head.split("\n"), 1) if line.strip()), (1, "")
+    )
+    number, first = found
     if not first:
         raise InputError("the file holds nothing but blanks; give the output of a discovery", path=source)
     known = "; ".join(f"{row.name} ({row.description})" for row in FORMATS)
+    shown = f"the first line reads {first[:80]!r}"
+    if _is_binary(head):
+        shown, number = "it is not text but binary data", None
     raise FormatError(
-        f"the format is not a known one: the first line reads {first[:80]!r}. Known: {known}. "
+        f"the format is not a known one: {shown}. Known: {known}. "
         "If it is one of these, name it with format= (--read-as on the command line)",
         path=source,
         line=number,
     )
+
+
+def _is_binary(head: str) -> bool:
+    """Whether a text holds what no text file does: a NUL, or one control character in twenty."""
+    start = head[:4096]
+    odd = sum(not (letter.isprintable() or letter.isspace()) for letter in start)
+    return "\x00" in start or odd * 20 > len(start)

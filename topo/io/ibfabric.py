@@ -13,6 +13,7 @@ from topo.fabric import FORWARDS_ALL, FORWARDS_NOTHING, Fabric, LinkTable, NodeT
 from topo.io.descriptions import MAX_NAME, HostNames, clean, host_names, natural_key, switch_names
 from topo.io.halves import ONE_END, UNKNOWN, Joined, join_halves, usual_rate
 from topo.io.infer import infer_structure
+from topo.io.rates import NO_RATES
 from topo.table import Array, Labels
 
 if TYPE_CHECKING:
@@ -219,6 +220,22 @@ def _note_nodes(dump: Dump, kind: Array) -> None:
         )
 
 
+def _note_cut(dump: Dump, joined: Joined) -> None:
+    """Whether the file ends early: links whose other end has no record, or is the last record of the file."""
+    alone = joined.evidence == ONE_END
+    silent = joined.b[alone] // 256  # the end that was not listed itself
+    seen, line = np.array(dump.seen), np.array(dump.line)
+    if not silent.size or (seen[silent] & (line[silent] < line[seen].max(initial=0))).all():
+        return
+    missing = int((~seen).sum())
+    records = f"; {missing:,} node(s) are named but have no record" if missing else ""
+    dump.notes.add(
+        f"the file seems cut off: only one end reports {len(silent):,} of {len(alone):,} link(s){records}. "
+        "Such links carry nothing in any number; give the whole output of the discovery",
+        severity="alert",
+    )
+
+
 def _note_links(dump: Dump, joined: Joined, names: _Names) -> None:
     def end(port: int) -> str:
         return f"{names.name[port // 256]} port {port % 256}"
@@ -233,7 +250,7 @@ def _note_links(dump: Dump, joined: Joined, names: _Names) -> None:
         )
 
     if len(joined.a) and joined.missing.all():
-        dump.notes.add("the file states no rates; name one with assume_gbps (--assume-gbps on the command line)")
+        dump.notes.add(NO_RATES)
     else:
         each(joined.missing, "rate missing")
     half = np.flatnonzero(np.asarray(dump.status) == UNKNOWN)
@@ -245,6 +262,7 @@ def _note_links(dump: Dump, joined: Joined, names: _Names) -> None:
     )
     each(joined.differs, "the ends state different rates, the lower one holds", "warning")
     each(joined.repeated, "link listed more than once by one end")
+    _note_cut(dump, joined)
     each(joined.evidence == ONE_END, "link reported by one end only", "warning")
     each(joined.a // 256 == joined.b // 256, "loopback cable; it carries no traffic between nodes")
     ports = np.concatenate([joined.a, joined.b])

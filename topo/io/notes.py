@@ -46,9 +46,9 @@ class NoteBook:
         return self._counts.get(kind, 0)
 
     def notes(self) -> tuple[Note, ...]:
-        """All notes, kinds in order of first appearance, each cut short by its count."""
+        """All notes, alerts first, kinds in order of first appearance, each cut short by its count."""
         result: list[Note] = []
-        for kind, located in self._kinds.items():
+        for kind, located in sorted(self._kinds.items(), key=lambda item: item[1][0].severity != "alert"):
             result += located
             if self._counts[kind] > len(located):
                 text = f"{kind}: {self._counts[kind]:,} in all, the first {len(located)} listed"

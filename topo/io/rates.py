@@ -9,12 +9,16 @@ import numpy as np
 from topo.fabric import Fabric, Note
 from topo.units import format_gbps
 
-__all__ = ["with_assumed_rate"]
+__all__ = ["NO_RATES", "with_assumed_rate"]
+
+NO_RATES = "the file states no rates; name one with assume_gbps (--assume-gbps on the command line)"
+"""What a reader notes of a file without any rate; a rate that is stated answers it."""
 
 
 def with_assumed_rate(fabric: Fabric, gbps: float) -> Fabric:
     """The fabric with every link of unknown rate at ``gbps``, and a note that says how many.
 
+    ``origin.assumed`` names the assumption for every number that rests on it.
     Ports of such links, where their rate is unknown too, take the same rate.
     """
     links, ports = fabric.links, fabric.ports
@@ -31,7 +35,8 @@ def with_assumed_rate(fabric: Fabric, gbps: float) -> Fabric:
     origin = replace(
         fabric.origin,
         assumptions=(*fabric.origin.assumptions, said),
-        notes=(*fabric.origin.notes, Note(said, source)),
+        notes=(*(note for note in fabric.origin.notes if note.text != NO_RATES), Note(said, source)),
+        assumed=f"{rate} assumed for {n:,} of {len(links):,} links",
     )
     return replace(
         fabric,

@@ -26,6 +26,9 @@ def host_template(name: str) -> HostTemplate:
 
 
 _NVL72 = Known("P", "NVIDIA DGX SuperPOD GB200 reference architecture RA-11338-001, network fabrics")
+_GB300_NVL72 = Known(
+    "P", "NVIDIA enterprise reference architecture, NVL72 AI factory, components: 9 switch trays, 130 TB/s in all"
+)
 _H100_256 = Known(
     "D",
     "72 links leave a node (18 cages of 4, 2:1) and 2,304 links end in 18 switches of 128 ports; the 57.6 TB/s is P",
@@ -76,6 +79,22 @@ DOMAINS: tuple[DomainTemplate, ...] = (
         gbps=400,
         medium="NVLink 5 of 100 GB/s, both directions summed",
         known=_NVL72,
+        uppers_per_tray=2,
+        hosts_per_rack=18,
+    ),
+    DomainTemplate(
+        "gb300-nvl72",
+        "NVIDIA GB300 NVL72",
+        host_template("gb300-tray"),
+        n_hosts=18,
+        lower="gpu",
+        uppers=18,
+        upper_name="nvswitch",
+        upper_ports=72,
+        parallel=1,
+        gbps=400,
+        medium="NVLink 5 of 100 GB/s, both directions summed",
+        known=_GB300_NVL72,
         uppers_per_tray=2,
         hosts_per_rack=18,
     ),

@@ -261,6 +261,34 @@ _GB200_TRAY = HostTemplate(
     ("The CPUs relay: an accelerator reaches its adapter over its CPU.", "A link between the two CPUs is left out."),
 )  # fmt: skip
 
+_GB300_PAPER = Known(
+    "P", "NVIDIA enterprise reference architecture, NVL72 AI factory, components: 4 GPUs, 2 Grace, 4 ConnectX-8 a tray"
+)
+_GB300_RATE = Known(
+    "S", "text on the DGX SuperPOD GB300 reference architecture: 4 rails of 800 Gb/s, adapter i on rail i"
+)
+_GB300_TRAY = HostTemplate(
+    "gb300-tray",
+    "NVIDIA GB300 NVL72, one compute tray",
+    (
+        PartBlock("gpu", "accelerator", 4, _GB300_PAPER, "B300"),
+        PartBlock("cpu", "cpu", 2, _GB300_PAPER, "Grace", relays=False),
+        PartBlock("nic", "nic", 4, _GB300_PAPER, "ConnectX-8"),
+    ),
+    (
+        Wires("gpu", "cpu", in_turn((0, 0, 1, 1)), 3600, "host_io", "NVLink-C2C, 450 GB/s a direction", _FROM_MEMORY),
+        _pcie("gpu", "nic", (0, 1, 2, 3), 6, Known("M", "the adapter holds the PCIe Gen6 switch of its GPU")),
+        _pcie("nic", "cpu", (0, 0, 1, 1), 5, _FROM_MEMORY),
+    ),
+    (Adapters("compute", "nic", 800, (0, 1, 2, 3), (0, 1, 2, 3), (0, 1, 2, 3), _GB300_RATE, (1, 2, 4)),),
+    _GB300_PAPER,
+    (
+        _IDLE_CPU,
+        "An accelerator reaches its adapter over PCIe; a link between the two CPUs is left out.",
+        "Adapters for storage and in-band traffic are left out: the sources that were read are silent on their wiring.",
+    ),
+)
+
 _CLOUDMATRIX = Known("S", "text on arXiv 2506.12708: 8 NPUs and 7 first-level chips a node, 7 x 56 GB/s an NPU")
 _CLOUDMATRIX_NODE = HostTemplate(
     "cloudmatrix-node",
@@ -285,6 +313,7 @@ SERVERS: tuple[HostTemplate, ...] = (
     _gaudi("gaudi2", "Intel Gaudi 2, eight in a full mesh", "Gaudi 2", 100, 4),
     _gaudi("gaudi3", "Intel Gaudi 3, eight in a full mesh", "Gaudi 3", 200, 5),
     _GB200_TRAY,
+    _GB300_TRAY,
     _PCIE_8,
     _MI300X_8,
 )

@@ -65,7 +65,7 @@ def inventory_section(answer: Inventory | TopoError) -> Section:
     items: list[Text | Facts | Grid] = [Facts((*plain, *counts))]
     if answer.switch_groups:
         items.append(_switch_grid(answer))
-    if answer.tier_pairs:
+    if answer.tier_pairs or answer.one_sided_pairs:
         pairs = tuple(
             (
                 f"{pair.lower} - {pair.upper}",
@@ -74,7 +74,11 @@ def inventory_section(answer: Inventory | TopoError) -> Section:
             )
             for pair in answer.tier_pairs
         )
-        items.append(Grid(("between", "links", "one direction"), pairs, "Links by tier"))
+        alone = tuple(
+            (f"{pair.lower} - {pair.upper}, only one end reports", f"{pair.n_links:,}", "left out")
+            for pair in answer.one_sided_pairs
+        )
+        items.append(Grid(("between", "links", "one direction"), (*pairs, *alone), "Links by tier"))
     items += [Text(sentence(note), "warning") for note in answer.notes]
     return Section("inventory", "Inventory", items)
 
@@ -184,7 +188,7 @@ def _path_grid(answer: Paths) -> Grid:
 
 
 def bisection_section(fabric: Fabric, answer: Bisection | TopoError, verdicts: tuple[str, ...]) -> Section:
-    """The bracket with both witnesses: the cut behind the upper bound, the proof of the lower one."""
+    """Both bounds: the cut behind the upper one, the proof of the lower one."""
     if isinstance(answer, TopoError):
         return Section("bisection", "Bisection bandwidth", why_not(answer))
     return Section("bisection", "Bisection bandwidth", list(_bisection_items(fabric, answer, verdicts)))
@@ -193,15 +197,18 @@ def bisection_section(fabric: Fabric, answer: Bisection | TopoError, verdicts: t
 def _bisection_items(
     fabric: Fabric, answer: Bisection, verdicts: tuple[str, ...]
 ) -> Iterator[Facts | Grid | Text | Picture]:
+    kept = {"none": "each by itself", "host": "each host kept whole", "domain": "each scale-up domain kept whole"}
     yield Text(
-        "The least one-direction capacity across any even split of the endpoints into halves; "
-        f"{plural(answer.n_endpoints, 'endpoint')} in {plural(answer.n_units, 'unit')} that stay together."
+        "The least one-direction capacity across any even split of the endpoints into halves: here of "
+        f"{plural(answer.n_endpoints, 'endpoint')}, {kept[answer.keep]}."
     )
+    if answer.n_endpoints != len(fabric.endpoints):
+        yield Text("Of the endpoints asked about alone; all other numbers of this report are of the whole fabric.")
     yield Facts(tuple(row for row in answer.rows() if row.label not in {"lower bound by", "upper bound by"}))
-    yield Text(f"Upper witness, an even split and the cut between its halves: {answer.upper_how}.")
+    yield Text(f"What proves the upper bound, an even split and the links between its halves: {answer.upper_how}.")
     yield from sides(fabric, answer.side, answer.endpoints)
     yield Picture(draw_tiers(fabric, links=answer.links.rows, links_word="cut"), "Where the cut runs")
     yield from cut_grids(fabric, answer.links)
-    yield Text(f"Lower witness: {answer.lower_how}.")
+    yield Text(f"What proves the lower bound: {answer.lower_how}.")
     for verdict in verdicts:
         yield Text(verdict)

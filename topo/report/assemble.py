@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from topo.errors import TopoError
-from topo.fabric import Fabric, Selector
-from topo.network import Network
+from topo.fabric import Fabric, Selector, expect_fabric
+from topo.network import default_kinds, kinds_in_words
 from topo.output import plain
 from topo.report.answers import (
     bisection_section,
@@ -20,10 +21,12 @@ from topo.report.answers import (
 )
 from topo.report.content import Facts, Picture, Section, Text
 from topo.report.figures import headline, main_rows
+from topo.report.halves import half_members, usual_keep
 from topo.report.markdown import markdown
 from topo.report.page import html_page
 from topo.report.published import published_section
 from topo.report.sections import assumptions_section, identity_section, notes_section
+from topo.report.verdict import doubtful_rows, expected_rows, verdict
 from topo.result import Result, Row, to_json_value
 from topo.view.text import escape_xml
 from topo.view.tiers import Drawing, draw_tiers
@@ -37,7 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["Report", "make_report"]
 
 _Answer = TypeVar("_Answer")
-_COLUMNS, _LINES = 80, 24
+_COLUMNS = 120
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +48,8 @@ class Report:
     """The answers about one fabric, ready to be read: as HTML, Markdown, JSON or a page of text.
 
     ``inventory``, ``oversubscription`` and ``bisection`` hold the Result, or the error that says why there is
-    none. ``verdicts`` is what the separate checkers said of the two bisection witnesses. All numbers shown
-    are the Results' own.
+    none. ``verdicts`` is what separate checkers said of the two bounds of the bisection. All numbers shown are
+    the Results' own.
     """
 
     fabric: Fabric
@@ -63,12 +66,19 @@ class Report:
 
     @cached_property
     def headline(self) -> str:
-        """The main numbers in one sentence."""
-        return headline(self.fabric, self.bisection)
+        """The verdict, then the main numbers in one sentence."""
+        return f"{self.verdict} {headline(self.fabric, self.bisection)}"
+
+    @cached_property
+    def verdict(self) -> str:
+        """Non-blocking or not, where it narrows, and what that rests on."""
+        return verdict(self.fabric, self.oversubscription, self.bisection)
 
     def rows(self) -> list[Row]:
         """The main numbers line by line, each with unit, direction and standing."""
-        return main_rows(self.fabric, self.inventory, self.oversubscription, self.bisection)
+        answers = (self.inventory, self.oversubscription, self.bisection)
+        rows = main_rows(self.fabric, *answers)
+        return doubtful_rows(self.fabric, rows, *answers) + expected_rows(self._published)
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:
@@ -85,7 +95,7 @@ class Report:
             paths_section(paths),
             bisection_section(fabric, self.bisection, self.verdicts),
             notes_section(fabric.origin.notes),
-            assumptions_section(fabric.origin, Network.of(fabric).kinds_text),
+            assumptions_section(fabric.origin, kinds_in_words(default_kinds(fabric))),
         ]
         return tuple(section for section in found if section is not None)
 
@@ -109,14 +119,16 @@ class Report:
                 "sources": list(origin.sources),
                 "digest": fabric.digest,
             },
+            "verdict": self.verdict,
             "headline": self.headline,
             "main_numbers": to_json_value(self.rows()),
-            "tiers": {"alt": self.drawing.alt, "notes": list(self.drawing.notes)},
+            "tiers": self._tiers(),
             "inventory": _plain(self.inventory),
             "oversubscription": _plain(self.oversubscription),
             "bisection": _plain(self.bisection),
+            "bisection_halves": self._halves(),
             "bisection_checks": list(self.verdicts),
-            "published": _plain(self._published),
+            "expected": _plain(self._published),
             "notes": to_json_value(origin.notes),
             "assumptions": list(origin.assumptions),
         }
@@ -125,19 +137,32 @@ class Report:
         """The content of :meth:`to_dict` as text."""
         return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
 
-    def summary(self) -> str:
-        """The main numbers as plain text that fits a terminal of 80 columns and 24 lines."""
+    def _tiers(self) -> dict[str, Any]:
+        """The picture in words and the tables behind it."""
+        drawing: dict[str, Any] = {"alt": self.drawing.alt, "notes": list(self.drawing.notes)}
+        if isinstance(self.inventory, TopoError):
+            return drawing
+        groups = (*self.inventory.switch_groups, *self.inventory.scale_up_groups)
+        return drawing | {"switches": to_json_value(groups), "links": to_json_value(self.inventory.tier_pairs)}
+
+    def _halves(self) -> list[list[str]]:
+        return [] if isinstance(self.bisection, TopoError) else half_members(self.fabric, self.bisection)
+
+    def summary(self, *, columns: int | None = None, lines: int | None = None) -> str:
+        """The verdict and the main numbers as plain text, cut to a terminal of so many columns and lines if asked."""
         rows = self.rows()
         width = min(26, max(len(row.label) for row in rows))
-        lines = [plain(self.title), ""]
+        told = [plain(self.title), *textwrap.wrap(plain(self.verdict), columns or _COLUMNS), ""]
         for row in rows:
             standing = f"  ({row.standing})" if row.standing else ""
-            lines.append(plain(f"{row.label:<{width}}  {row.text()}{standing}"))
+            told.append(plain(f"{row.label:<{width}}  {row.text()}{standing}"))
         if self.fabric.origin.notes:
-            lines.append(f"{'notes':<{width}}  {len(self.fabric.origin.notes):,}, listed in the report")
-        if len(lines) > _LINES - 2:
-            lines = [*lines[: _LINES - 3], f"... {len(lines) - _LINES + 3:,} more lines in the report"]
-        return "\n".join(line if len(line) <= _COLUMNS else line[: _COLUMNS - 1] + "…" for line in lines)
+            told.append(f"{'notes':<{width}}  {len(self.fabric.origin.notes):,}, listed in the report")
+        if lines is not None and len(told) > lines - 2:
+            told = [*told[: lines - 3], f"... {len(told) - lines + 3:,} more lines in the report"]
+        if columns is None:
+            return "\n".join(told)
+        return "\n".join(line if len(line) <= columns else line[: columns - 1] + "…" for line in told)
 
     def __str__(self) -> str:
         return self.summary()
@@ -149,7 +174,7 @@ class Report:
             f"<td style='text-align:left'>{escape_xml(str(row.standing or ''))}</td></tr>"
             for row in self.rows()
         )
-        return f"<table><caption>{escape_xml(self.title)}</caption>{body}</table>"
+        return f"<table><caption>{escape_xml(self.title)}: {escape_xml(self.verdict)}</caption>{body}</table>"
 
     @cached_property
     def _published(self) -> PublishedNumbers | TopoError:
@@ -161,17 +186,21 @@ class Report:
             return error
 
 
-def make_report(fabric: Fabric, *, endpoints: Selector = None) -> Report:
+def make_report(fabric: Fabric, *, endpoints: Selector = None, keep: str | None = None) -> Report:
     """Ask a fabric for its inventory, oversubscription, distances and bisection bandwidth, and draw it.
 
-    ``endpoints`` restricts the bisection to some endpoints (names, globs, rows or a mask). What cannot be
-    computed, for instance a bandwidth over links of unknown rate or across parts that no path joins, is said
-    in its place in the report and does not fail it. Separate checkers go over both bisection witnesses again.
+    ``endpoints`` restricts the bisection, and nothing else, to some endpoints (names, globs, rows or a mask). ``keep``
+    is what its split keeps whole, as in :func:`topo.bisection_bandwidth`; left out, hosts, or scale-up domains where
+    they span hosts, or nothing where all endpoints are in one host. What cannot be computed, for instance a bandwidth
+    over links of unknown rate or across parts that no path joins, is said in its place in the report and does not
+    fail it. Separate checkers go over both bounds of the bisection again.
 
     >>> import topo
     >>> report = make_report(topo.rail_optimized(127, managers=2))
-    >>> report.headline
-    '1,016 endpoints at 400 Gb/s; 48 switches; bisection 201.6 Tb/s one direction, exact, 100 % of full.'
+    >>> report.verdict
+    'Non-blocking: the worst even split carries all that its smaller half can send.'
+    >>> report.headline.removeprefix(report.verdict)
+    ' 1,016 endpoints at 400 Gb/s; 48 switches; bisection 201.6 Tb/s one direction, exact, 100 % of full.'
 
     :raises ParameterError: ``endpoints`` names no endpoint of the fabric.
     """
@@ -179,9 +208,10 @@ def make_report(fabric: Fabric, *, endpoints: Selector = None) -> Report:
     from topo.analysis.inventory import inventory
     from topo.analysis.oversubscription import oversubscription
 
-    if endpoints is not None:
-        endpoints = fabric.endpoint_rows(endpoints)
-    bisection = _asked(lambda: bisection_bandwidth(fabric, endpoints))
+    expect_fabric(fabric)
+    rows = fabric.endpoint_rows(endpoints)
+    kept = usual_keep(fabric, rows) if keep is None else keep
+    bisection = _asked(lambda: bisection_bandwidth(fabric, None if endpoints is None else rows, keep=kept))
     return Report(
         fabric,
         draw_tiers(fabric),
@@ -200,16 +230,17 @@ def _asked(question: Callable[[], _Answer]) -> _Answer | TopoError:
 
 
 def _verdicts(fabric: Fabric, answer: Bisection) -> tuple[str, ...]:
-    """What the separate checkers say of the two witnesses."""
+    """What the separate checkers say of the two bounds."""
     from topo.analysis.bisection.certificate import CertificateError, check_cut, check_lower
 
     said = []
-    for name, check in (("upper", check_cut), ("lower", check_lower)):
+    checks = (("upper bound: its cut and its halves were", check_cut), ("lower bound: its proof was", check_lower))
+    for name, check in checks:
         try:
             check(fabric, answer)
-            said.append(f"The {name} witness was verified by a separate checker.")
+            said.append(f"The {name} gone over again by separate code and hold{'s' if 'proof' in name else ''}.")
         except CertificateError as error:
-            said.append(f"The {name} witness was NOT verified: {error}. Do not rely on this bound; please report it.")
+            said.append(f"The {name} NOT confirmed: {error}. Do not rely on this bound; please report it.")
     return tuple(said)
 
 

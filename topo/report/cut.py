@@ -70,7 +70,7 @@ def _endpoint_groups(fabric: Fabric, endpoints: Array) -> tuple[Labels, str]:
         known = labels.codes[endpoints]
         if (known >= 0).mean() > _MOSTLY:
             stem = str(labels.labels[known.max()]).rstrip("0123456789").rstrip("-_ ")
-            return labels.take(endpoints), "unit" if stem.lower() in {"su", "unit"} else word
+            return labels.take(endpoints), "scalable unit" if stem.lower() in {"su", "unit"} else word
     first = np.full(len(nodes), -1, np.int64)
     for here, there in ((fabric.link_a, fabric.link_b), (fabric.link_b, fabric.link_a)):
         at_switch = nodes.kind.is_any("switch")[there]

@@ -1,4 +1,4 @@
-"""What a fabric's source publishes, beside what was counted in the built fabric."""
+"""What a fabric's source publishes or lets derive, beside what was counted in the built fabric."""
 
 from __future__ import annotations
 
@@ -6,44 +6,37 @@ from topo.analysis.published import PublishedNumber, PublishedNumbers
 from topo.errors import TopoError
 from topo.report.answers import why_not
 from topo.report.content import Grid, Section, Text
-from topo.units import format_gbps, format_number
 
 __all__ = ["published_section"]
 
+_VERDICTS = {"equal": "equal", "inside the bracket": "inside the bracket", "differs": "DIFFERS"}
+
 
 def published_section(answer: PublishedNumbers | TopoError) -> Section | None:
-    """Published against built, if the source states anything."""
-    title = "Published against built"
+    """Published and derived numbers against built, if the source states any."""
+    title = PublishedNumbers.title
     if isinstance(answer, TopoError):
         return Section("published", title, why_not(answer))
     if not answer.numbers:
         return None
-    differ = answer.n_differing
-    equal = len(answer.numbers) - differ
-    said = f"Of {len(answer.numbers):,} published numbers {equal:,} equal what was built and {differ:,} differ."
     lines = tuple(
         (
             number.meaning,
-            _text(number.key, number.published),
-            number.label,
-            _text(number.key, number.built),
-            "equal" if number.agrees else "DIFFERS",
+            number.shown(number.expected),
+            f"{number.kind} ({number.label})",
+            number.built_text,
+            _VERDICTS[number.verdict],
             _remark(number),
         )
         for number in answer.numbers
     )
-    head = ("number", "published", "source", "built", "", "remark")
-    return Section("published", title, [Text(said, "warning" if differ else ""), Grid(head, lines)])
+    head = ("number", "expected", "source", "built", "", "remark")
+    tone = "warning" if answer.n_differing else ""
+    return Section("published", title, [Text(answer.counts_text, tone), Grid(head, lines)])
 
 
 def _remark(number: PublishedNumber) -> str:
     if number.printed is None:
         return number.note
-    wrong = f"the source prints {_text(number.key, number.printed)}, an error"
+    wrong = f"the source prints {number.shown(number.printed)}, an error"
     return f"{wrong}; {number.note}" if number.note else wrong
-
-
-def _text(key: str, value: float | None) -> str:
-    if value is None:
-        return "-"
-    return format_gbps(value) if key.endswith("_gbps") else format_number(value)

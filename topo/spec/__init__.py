@@ -13,7 +13,7 @@ from topo.spec.builders import BUILDERS, built
 from topo.spec.match import part_column, unlike_host, unlike_switch
 from topo.spec.model import EXPECTED, LABELS, Spec
 
-__all__ = ["fabric_of_spec", "read_spec"]
+__all__ = ["fabric_of_spec", "read_spec", "spec_of_document"]
 
 
 def read_spec(path: str | Path) -> tuple[Spec, Document]:
@@ -22,6 +22,14 @@ def read_spec(path: str | Path) -> tuple[Spec, Document]:
     :raises InputError: the file breaks a rule, with its line, the value and what is allowed.
     """
     document = read_document(path)
+    return spec_of_document(document), document
+
+
+def spec_of_document(document: Document) -> Spec:
+    """The spec in a document, its keys checked; nothing is built.
+
+    :raises InputError: the document breaks a rule, with its line, the value and what is allowed.
+    """
     spec = document.checked(Spec, what="a fabric spec")
     if not spec.sources:
         raise document.error(("sources",), "names no source; give at least one, if only your own design")
@@ -42,7 +50,7 @@ def read_spec(path: str | Path) -> tuple[Spec, Document]:
             switch_part(spec.switch_part)
     except ParameterError as error:
         raise document.error(("switch_part",), str(error)) from None
-    return spec, document
+    return spec
 
 
 def fabric_of_spec(spec: Spec, document: Document) -> Fabric:

@@ -12,6 +12,7 @@ from typing import Any
 from topo.document import Document
 from topo.errors import FabricError, ParameterError
 from topo.fabric import Fabric
+from topo.parts import DOMAINS
 from topo.spec.parameters import blamed, checked, parameters_of
 
 __all__ = ["BUILDERS", "Builder", "built"]
@@ -136,7 +137,7 @@ def _plan_ports(plan: Any, ends: float) -> float:
     return float(plan.tiers) * (4 * ends + radix**2)
 
 
-_LARGE = ("cloudmatrix384", "dgx-h100-nvlink-256", "gb200-nvl72")
+_LARGE = tuple(template.name for template in DOMAINS)
 
 BUILDERS: dict[str, Builder] = {
     row.name: row

@@ -54,6 +54,7 @@ EXPECTED: dict[str, str] = {
     "n_domains": "scale-up domains",
     "n_scale_up_switches": "scale-up switch chips",
     "n_scale_up_tiers": "levels of scale-up switch chips",
+    "n_scale_up_planes": "groups of scale-up switch chips that only accelerators join to each other",
     "n_scale_up_leaves": "scale-up switch chips of the first level",
     "n_scale_up_spines": "scale-up switch chips of the second level",
     "n_scale_up_links": "scale-up links",

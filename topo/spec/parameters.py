@@ -13,7 +13,7 @@ from topo.document import Document, Place, kind_of_value, nearest
 from topo.errors import ParameterError
 from topo.units import parse_gbps
 
-__all__ = ["blamed", "checked", "parameters_of"]
+__all__ = ["blamed", "checked", "described", "inner_types", "parameters_of"]
 
 _NOT_PARAMETERS = ("name", "host_part", "switch_part")
 _WORDS = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}
@@ -46,20 +46,21 @@ def checked(
                 hint = "; it is a key of the spec itself, " + ("one level up" if len(place) == 1 else "at the top")
             raise document.error(here, f"is not a parameter of {name}{hint}")
         values[key] = _checked_value(key, value, hints[key], here, document)
-    for key, parameter in allowed.items():
-        if parameter.default is inspect.Parameter.empty and key not in values:
-            needed = ", ".join(k for k, p in allowed.items() if p.default is inspect.Parameter.empty)
-            raise document.error(place, f"{key} is missing; {name} needs {needed}")
+    needed = [key for key, parameter in allowed.items() if parameter.default is inspect.Parameter.empty]
+    missing = [key for key in needed if key not in values]
+    if missing:
+        said = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
+        raise document.error(place, f"{said}; {name} needs {', '.join(needed)} (topo list --builders shows them all)")
     return values
 
 
 def _checked_value(key: str, value: Any, hint: Any, place: Place, document: Document) -> Any:
-    inner = _inner_types(hint)
+    inner = inner_types(hint)
     if inner and isinstance(value, dict):
         return _checked_inner(value, inner, place, document)
     is_rate = key.endswith("_gbps")
     if not (_fits(value, hint) or (is_rate and isinstance(value, str))):
-        raise document.error(place, f"{kind_of_value(value)} is not {_described(hint)}")
+        raise document.error(place, f"{kind_of_value(value)} is not {described(hint)}")
     return _rate(value, place, document) if is_rate and value is not None else value
 
 
@@ -76,12 +77,12 @@ def _checked_inner(value: Mapping[str, Any], inner: Mapping[str, type], place: P
     return inner[name](**checked(inner[name], name, given, place, document))
 
 
-def _inner_types(hint: Any) -> Mapping[str, type]:
+def inner_types(hint: Any) -> Mapping[str, type]:
     """The types made of parameters that a hint allows, by name; none for plain values."""
     if get_origin(hint) in (Union, UnionType):
         found: dict[str, type] = {}
         for member in get_args(hint):
-            found |= _inner_types(member)
+            found |= inner_types(member)
         return found
     if not isinstance(hint, type):
         return {}
@@ -129,7 +130,7 @@ def _fits(value: Any, hint: Any) -> bool:
         return value in get_args(hint)
     if isinstance(origin, type) and issubclass(origin, Sequence):
         return isinstance(value, list) and all(_fits(item, get_args(hint)[0]) for item in value)
-    if _inner_types(hint):
+    if inner_types(hint):
         return False
     if hint is float:
         return isinstance(value, (int, float)) and not isinstance(value, bool)
@@ -138,14 +139,19 @@ def _fits(value: Any, hint: Any) -> bool:
     return value is None if hint is NoneType else isinstance(value, hint)
 
 
-def _described(hint: Any) -> str:
+def described(hint: Any) -> str:
+    """What a document may hold for a parameter of that type, in words.
+
+    >>> described(int), described(int | Sequence[int])
+    ('a whole number', 'a whole number or a list, each item a whole number')
+    """
     if get_origin(hint) in (Union, UnionType):
-        return " or ".join(_described(member) for member in get_args(hint) if member is not NoneType)
+        return " or ".join(described(member) for member in get_args(hint) if member is not NoneType)
     if get_origin(hint) is Literal:
         return "one of " + ", ".join(map(str, get_args(hint)))
     if get_origin(hint) is not None:
-        return "a list, each item " + _described(get_args(hint)[0])
-    if inner := _inner_types(hint):
+        return "a list, each item " + described(get_args(hint)[0])
+    if inner := inner_types(hint):
         return f"keys with values: {_keys(inner)}"
     return _WORDS.get(hint, str(getattr(hint, "__name__", hint)))
 
