@@ -1,0 +1,235 @@
+"""What a collective costs by closed form: latency and bandwidth terms of the standard algorithms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from topo.errors import ParameterError
+from topo.result import Result, Row, Standing
+
+__all__ = [
+    "ALGORITHMS",
+    "BUSBW_FACTORS",
+    "CollectiveCost",
+    "algorithms",
+    "best_algorithm",
+    "busbw_factor",
+    "collective_cost",
+]
+
+
+class Terms(NamedTuple):
+    """A cost as messages one after another and bytes one after another: time = messages alpha + bytes / B."""
+
+    messages: float
+    bytes: float
+
+
+def _log2(n: int) -> int:
+    return math.ceil(math.log2(n)) if n > 1 else 0
+
+
+def _share(n: int) -> float:
+    return (n - 1) / n
+
+
+Formula = Callable[[int, float], Terms]
+"""(ranks n, bytes S) -> terms."""
+
+ALGORITHMS: dict[str, dict[str, tuple[Formula, str]]] = {
+    "all_reduce": {
+        "ring": (lambda n, s: Terms(2 * (n - 1), 2 * _share(n) * s), "2 (n-1) alpha + 2 ((n-1)/n) S/B"),
+        "halving_doubling": (
+            lambda n, s: Terms(2 * _log2(n), 2 * _share(n) * s),
+            "2 log2(n) alpha + 2 ((n-1)/n) S/B, n a power of two",
+        ),
+        "recursive_doubling": (lambda n, s: Terms(_log2(n), _log2(n) * s), "log2(n) (alpha + S/B), n a power of two"),
+        "binomial_tree": (
+            lambda n, s: Terms(2 * _log2(n), 2 * _log2(n) * s),
+            "2 ceil(log2 n) (alpha + S/B), reduce then broadcast, no pipeline",
+        ),
+        "double_tree": (
+            lambda n, s: Terms(2 * _log2(n), 2 * s if n > 1 else 0.0),
+            "2 ceil(log2 n) alpha + 2 S/B, two trees of half the bytes each, pipelined",
+        ),
+        "in_network": (lambda n, s: Terms(2 if n > 1 else 0, s if n > 1 else 0.0), "2 alpha + S/B, switches add up"),
+    },
+    "reduce_scatter": {"ring": (lambda n, s: Terms(n - 1, _share(n) * s), "(n-1) alpha + ((n-1)/n) S/B")},
+    "all_gather": {
+        "ring": (lambda n, s: Terms(n - 1, _share(n) * s), "(n-1) alpha + ((n-1)/n) S/B"),
+        "recursive_doubling": (
+            lambda n, s: Terms(_log2(n), _share(n) * s),
+            "log2(n) alpha + ((n-1)/n) S/B, n a power of two",
+        ),
+    },
+    "broadcast": {
+        "binomial_tree": (lambda n, s: Terms(_log2(n), _log2(n) * s), "ceil(log2 n) (alpha + S/B), no pipeline"),
+        "chain": (lambda n, s: Terms(n - 1, s), "(n-2+k) (alpha + S/(k B)), a chain with the best number k of pieces"),
+    },
+    "all_to_all": {
+        "pairwise": (lambda n, s: Terms(n - 1, _share(n) * s), "(n-1) (alpha + S/(n B))"),
+        "bruck": (lambda n, s: Terms(_log2(n), _log2(n) * s / 2), "ceil(log2 n) (alpha + S/(2 B))"),
+    },
+}
+"""Algorithms by collective: (terms, formula). Sources: Thakur, Rabenseifner and Gropp 2005; nccl-tests' bounds."""
+
+_POWERS_OF_TWO = {"halving_doubling", "recursive_doubling"}
+
+BUSBW_FACTORS: dict[str, Callable[[int], float]] = {
+    "all_reduce": lambda n: 2 * _share(n),
+    "reduce_scatter": _share,
+    "all_gather": _share,
+    "all_to_all": _share,
+    "broadcast": lambda n: 1.0,
+    "reduce": lambda n: 1.0,
+}
+"""busbw over algbw by collective, as nccl-tests has it."""
+
+
+@dataclass(frozen=True)
+class CollectiveCost(Result):
+    """Time of one collective, alone, every rank sending at one rate; algbw = S / time, busbw in nccl-tests' sense."""
+
+    collective: str
+    algorithm: str
+    formula: str
+    bytes: float
+    ranks: int
+    alpha_us: float
+    bandwidth_gbyte_s: float
+    latency_s: float
+    transfer_s: float
+    time_s: float
+    algbw_gbyte_s: float
+    busbw_gbyte_s: float
+    standing: Standing
+
+    title: ClassVar[str] = "Collective, closed form"
+
+    def rows(self) -> list[Row]:
+        """Time and its two parts, then the bandwidths."""
+        return [
+            Row("collective", f"{self.collective}, {self.algorithm}: {self.formula}"),
+            Row("ranks", self.ranks),
+            Row("time", 1e3 * self.time_s, "ms", self.standing),
+            Row("of it latency", 1e3 * self.latency_s, "ms"),
+            Row("of it transfer", 1e3 * self.transfer_s, "ms"),
+            Row("algbw, bytes over time", self.algbw_gbyte_s, "GB/s"),
+            Row("busbw, as nccl-tests prints", self.busbw_gbyte_s, "GB/s"),
+        ]
+
+
+def algorithms(collective: str) -> tuple[str, ...]:
+    """Names of the algorithms known for a collective.
+
+    :raises ParameterError: an unknown collective.
+    """
+    if collective not in ALGORITHMS:
+        raise ParameterError(f"unknown collective {collective!r}; known: {', '.join(ALGORITHMS)}")
+    return tuple(ALGORITHMS[collective])
+
+
+def busbw_factor(collective: str, ranks: int) -> float:
+    """busbw / algbw: 2 (n-1)/n all-reduce, (n-1)/n gather, scatter and all-to-all, 1 broadcast and reduce.
+
+    :raises ParameterError: an unknown collective.
+    """
+    if collective not in BUSBW_FACTORS:
+        raise ParameterError(f"unknown collective {collective!r}; known: {', '.join(BUSBW_FACTORS)}")
+    return BUSBW_FACTORS[collective](ranks)
+
+
+def collective_cost(
+    collective: str,
+    *,
+    bytes: float,
+    ranks: int,
+    alpha_us: float,
+    bandwidth_gbyte_s: float,
+    algorithm: str | None = None,
+) -> CollectiveCost:
+    """Time of a collective over ``ranks`` equal ranks: messages x alpha + bytes / B, by the algorithm's formula.
+
+    ``bytes`` is S: the buffer of each rank for all-reduce and broadcast, the whole array for reduce-scatter and
+    all-gather, everything one rank sends for all-to-all. B is GB/s (10^9) a rank, one direction; without
+    ``algorithm`` the fastest for this size is taken. Contention and topology are not in it.
+
+    >>> answer = collective_cost("all_reduce", bytes=2**30, ranks=8, alpha_us=5, bandwidth_gbyte_s=50, algorithm="ring")
+    >>> round(1e3 * answer.time_s, 4), round(answer.busbw_gbyte_s, 3)
+    (37.651, 49.907)
+
+    :raises ParameterError: an unknown collective or algorithm, fewer than one rank, a rank number that is no power
+        of two where the algorithm needs one, a size, latency or rate that is negative or not finite.
+    """
+    if algorithm is None:
+        algorithm = best_algorithm(
+            collective, bytes=bytes, ranks=ranks, alpha_us=alpha_us, bandwidth_gbyte_s=bandwidth_gbyte_s
+        )
+    if algorithm not in algorithms(collective):
+        raise ParameterError(
+            f"unknown algorithm {algorithm!r} for {collective}; known: {', '.join(algorithms(collective))}"
+        )
+    _check(bytes, ranks, alpha_us, bandwidth_gbyte_s)
+    if algorithm in _POWERS_OF_TWO and ranks & (ranks - 1):
+        low = 1 << (ranks.bit_length() - 1)
+        raise ParameterError(f"{algorithm} needs a power of two of ranks, not {ranks}; near: {low} or {2 * low}")
+    formula, text = ALGORITHMS[collective][algorithm]
+    terms = formula(ranks, bytes)
+    latency, transfer = terms.messages * alpha_us * 1e-6, terms.bytes / (bandwidth_gbyte_s * 1e9)
+    if algorithm == "chain" and ranks > 1:
+        latency = _chain(ranks, alpha_us * 1e-6, transfer) - transfer
+    time = latency + transfer
+    rate = bytes / time / 1e9 if time > 0 else math.inf
+    return CollectiveCost(
+        collective=collective,
+        algorithm=algorithm,
+        formula=text,
+        bytes=float(bytes),
+        ranks=ranks,
+        alpha_us=alpha_us,
+        bandwidth_gbyte_s=bandwidth_gbyte_s,
+        latency_s=latency,
+        transfer_s=transfer,
+        time_s=time,
+        algbw_gbyte_s=rate,
+        busbw_gbyte_s=rate * busbw_factor(collective, ranks),
+        standing=Standing("model", "alpha-beta closed form; every rank alone on its path at the full rate"),
+    )
+
+
+def best_algorithm(
+    collective: str, *, bytes: float, ranks: int, alpha_us: float, bandwidth_gbyte_s: float, in_network: bool = False
+) -> str:
+    """The fastest algorithm for this size by closed form; in-network reduction only where it is offered.
+
+    >>> best_algorithm("all_reduce", bytes=2**20, ranks=64, alpha_us=5, bandwidth_gbyte_s=50)
+    'halving_doubling'
+    """
+    usable = [
+        name
+        for name in algorithms(collective)
+        if (in_network or name != "in_network") and not (name in _POWERS_OF_TWO and ranks & (ranks - 1))
+    ]
+    asked = {"bytes": bytes, "ranks": ranks, "alpha_us": alpha_us, "bandwidth_gbyte_s": bandwidth_gbyte_s}
+    return min(usable, key=lambda name: collective_cost(collective, algorithm=name, **asked).time_s)  # type: ignore[arg-type]
+
+
+def _chain(ranks: int, alpha: float, transfer: float) -> float:
+    """(n-2+k) (alpha + T/k) at k = sqrt((n-2) T / alpha), at least one piece: (sqrt((n-2) alpha) + sqrt(T))^2."""
+    if alpha == 0:
+        return transfer
+    pieces = max(1.0, math.sqrt((ranks - 2) * transfer / alpha))
+    return (ranks - 2 + pieces) * (alpha + transfer / pieces)
+
+
+def _check(size: float, ranks: int, alpha_us: float, bandwidth_gbyte_s: float) -> None:
+    if isinstance(ranks, bool) or ranks < 1 or ranks != int(ranks):
+        raise ParameterError(f"ranks is {ranks}; it must be a whole number of at least 1")
+    for name, value in (("bytes", size), ("alpha_us", alpha_us)):
+        if not math.isfinite(value) or value < 0:
+            raise ParameterError(f"{name} is {value}; it must be finite and at least 0")
+    if not math.isfinite(bandwidth_gbyte_s) or bandwidth_gbyte_s <= 0:
+        raise ParameterError(f"bandwidth_gbyte_s is {bandwidth_gbyte_s}; it must be above 0")
