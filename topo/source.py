@@ -148,7 +148,8 @@ def load(name_or_path: str | Path, *, assume_gbps: float | str | None = None, fo
     """The fabric of a name in the catalogue, of a spec file, or of a file from outside; ``-`` is standard input.
 
     A plain name of the catalogue always means the catalogue, whatever files lie about: write ``./name`` for a
-    file of that name. A spec is known by its ending (``.yaml``, ``.yml``), else by a line that begins ``builder:`` or
+    file of that name. A spec is known by its ending (``.yaml``, ``.yml``) unless
+    it is plainly another tool's file, else by a line that begins ``builder:`` or
     ``parameters:``. With ``format`` the argument is always a file: ``spec``, or a format of :func:`topo.io.read`,
     whose ``assume_gbps`` this is. A built fabric has no unknown rates, so that it changes nothing there.
 
@@ -168,7 +169,7 @@ def load(name_or_path: str | Path, *, assume_gbps: float | str | None = None, fo
     _check_rate(assume_gbps)
     if isinstance(name_or_path, str) and format is None and text in _catalog_paths():
         return _named(text)
-    if text.lower().endswith(_SPEC_SUFFIXES):
+    if text.lower().endswith(_SPEC_SUFFIXES) and (format == SPEC_FORMAT or not _is_foreign(Path(text))):
         return _from_spec(Path(text))
     if format is None and text != "-" and (not text or (not _looks_like_path(text) and not _exists(text))):
         raise InputError(
@@ -212,6 +213,18 @@ def _from_spec(path: Path) -> Fabric:
     from topo.spec import fabric_of_spec, read_spec
 
     return fabric_of_spec(*read_spec(path))
+
+
+def _is_foreign(path: Path) -> bool:
+    """Whether a YAML file is one of another tool's: no key of a spec in it, and a format that takes it for its own."""
+    from topo.io import FORMATS
+
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD).decode("utf-8", errors="replace")
+    except (OSError, ValueError):  # the reader of specs says what is wrong
+        return False
+    return not _SPEC_KEY.search(head) and any(row.function(row.sniff)(head) for row in FORMATS)
 
 
 def _exists(text: str) -> bool:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from topo.errors import FormatError, InputError, ParameterError
+from topo.io.formats import FORMATS, Format
 
 if TYPE_CHECKING:
     from topo.fabric import Fabric
@@ -17,43 +16,28 @@ __all__ = ["FORMATS", "Format", "fabric_of_text", "read"]
 
 _HEAD = 1 << 18
 
-
-@dataclass(frozen=True, slots=True)
-class Format:
-    """A format that :func:`read` knows: name, description, and the functions that recognise and read it.
-
-    ``sniff(head) -> bool`` looks at the first 262,144 characters; ``read(text, source) -> Fabric`` reads all
-    of it. Both are named, and imported from ``module`` when first needed.
-    """
-
-    name: str
-    description: str
-    module: str
-    sniff: str
-    read: str
-
-    def function(self, name: str) -> Callable[..., Any]:
-        """The named function of the format's module."""
-        found: Callable[..., Any] = getattr(importlib.import_module(self.module), name)
-        return found
+_TABLE = "schedule"
+"""The format that asks for the columns of a table whose header is unknown."""
 
 
-FORMATS: tuple[Format, ...] = (
-    Format(
-        "ibnetdiscover",
-        "InfiniBand subnet discovery: ibnetdiscover, its port list (-p), and ibsim net files",
-        "topo.io.ibnetdiscover",
-        "is_ibnetdiscover",
-        "read_ibnetdiscover",
-    ),
-)
-
-
-def read(path: str | Path, *, format: str | None = None, assume_gbps: float | str | None = None) -> Fabric:
+def read(
+    path: str | Path | Sequence[str | Path],
+    *,
+    format: str | None = None,
+    assume_gbps: float | str | None = None,
+    columns: Mapping[str, str | int] | None = None,
+    hosts: str | Sequence[str] | None = None,
+    levels: Sequence[str] | None = None,
+) -> Fabric:
     """The fabric in a file from outside, its format recognised from the content unless ``format`` names it.
 
-    ``-`` reads standard input. What was not understood, and what was inferred, is in ``fabric.origin``.
+    ``-`` reads standard input; a list of paths makes one fabric, where each file is of one device. What was not
+    understood, and what was inferred, is in ``fabric.origin``.
     ``assume_gbps`` states the rate, in Gb/s one direction, of every link whose rate the file leaves open.
+    ``columns`` names the columns of a cable schedule with a header of its own, by text or number from 1:
+    ``{"a_node": "Von", "a_port": 2, "z_node": "Nach", "z_port": 4}``. ``hosts`` are globs of node names that are
+    hosts, for formats that do not say what a node is; ``levels`` the labels of Kubernetes nodes that name tiers, the
+    highest first.
 
     >>> import tempfile, topo
     >>> dump = 'Switch 4 "S-1"\\n[1] "H-2"[1] # "n1 mlx5_0" lid 2 4xHDR\\nCa 1 "H-2"\\n[1] "S-1"[1]\\n'
@@ -66,21 +50,44 @@ def read(path: str | Path, *, format: str | None = None, assume_gbps: float | st
 
     :raises InputError: no such file, a folder, unreadable, larger than 1 GiB, or empty.
     :raises FormatError: no known format, or most lines do not fit the format.
-    :raises ParameterError: an unknown ``format``, or a rate that is not above 0.
+    :raises ParameterError: an unknown ``format``, a rate that is not above 0, or an option the format does not take.
     """
     from topo.io.text import read_text
 
-    _checked(format, assume_gbps)
-    text, source = read_text(path)
-    return fabric_of_text(text, source, format=format, assume_gbps=assume_gbps)
+    chosen, rate = _checked(format, assume_gbps, columns)
+    paths = [path] if isinstance(path, (str, Path)) else list(path)
+    if not paths:
+        raise ParameterError("no file in the list of paths; give one")
+    texts = [read_text(each) for each in paths]
+    options = {"columns": columns, "hosts": hosts, "levels": levels}
+    if len(texts) == 1:
+        return fabric_of_text(*texts[0], format=format, assume_gbps=assume_gbps, **options)  # type: ignore[arg-type]
+    chosen = chosen or _recognised(*texts[0])
+    if not chosen.read_many:
+        able = ", ".join(row.name for row in FORMATS if row.read_many)
+        raise ParameterError(f"several files make one fabric of the formats {able}; {texts[0][1]} is {chosen.name}")
+    return _at_rate(chosen.function(chosen.read_many)(texts, **_options(chosen, **options)), rate)
 
 
-def _checked(format: str | None, assume_gbps: float | str | None) -> tuple[Format | None, float | None]:
+def _checked(
+    format: str | None, assume_gbps: float | str | None, columns: Mapping[str, str | int] | None
+) -> tuple[Format | None, float | None]:
+    if columns is not None and not isinstance(columns, Mapping):
+        raise ParameterError(f"columns is {columns!r}; give {{'a_node': 'header text or number', ...}}")
+    if columns is not None and format is None:
+        format = _TABLE
     return None if format is None else _named(format), None if assume_gbps is None else _stated(assume_gbps)
 
 
 def fabric_of_text(
-    text: str, source: str, *, format: str | None = None, assume_gbps: float | str | None = None
+    text: str,
+    source: str,
+    *,
+    format: str | None = None,
+    assume_gbps: float | str | None = None,
+    columns: Mapping[str, str | int] | None = None,
+    hosts: str | Sequence[str] | None = None,
+    levels: Sequence[str] | None = None,
 ) -> Fabric:
     """The fabric in a text that was read already; ``source`` is the name it goes by in notes. As :func:`read`.
 
@@ -90,15 +97,35 @@ def fabric_of_text(
 
     :raises FormatError: no known format, or most lines do not fit the format.
     """
-    chosen, rate = _checked(format, assume_gbps)
+    chosen, rate = _checked(format, assume_gbps, columns)
     if chosen is None:
         chosen = _recognised(text, source)
-    fabric: Fabric = chosen.function(chosen.read)(text, source)
+    fabric: Fabric = chosen.function(chosen.read)(
+        text, source, **_options(chosen, columns=columns, hosts=hosts, levels=levels)
+    )
+    return _at_rate(fabric, rate)
+
+
+def _at_rate(fabric: Fabric, rate: float | None) -> Fabric:
     if rate is None:
         return fabric
     from topo.io.rates import with_assumed_rate
 
     return with_assumed_rate(fabric, rate)
+
+
+def _options(chosen: Format, **options: Any) -> dict[str, Any]:
+    """The options that were given, refused where the format takes none of that name."""
+    given = {name: value for name, value in options.items() if value is not None}
+    if isinstance(given.get("hosts"), str):
+        given["hosts"] = (given["hosts"],)
+    for name in given:
+        if name not in chosen.options:
+            taking = ", ".join(row.name for row in FORMATS if name in row.options)
+            raise ParameterError(
+                f"{name} is of no use for the format {chosen.name}, which says so itself; for: {taking}"
+            )
+    return given
 
 
 def _named(name: str) -> Format:
@@ -122,13 +149,16 @@ def _recognised(text: str, source: str) -> Format:
     for row in FORMATS:
         if row.function(row.sniff)(head):
             return row
+    table = _named(_TABLE)
+    if table.function("is_table")(head):
+        return table  # which asks for the columns it cannot tell
     found: tuple[int | None, str] = next(
         ((i, line.strip()) for i, line in enumerate(head.split("\n"), 1) if line.strip()), (1, "")
     )
     number, first = found
     if not first:
         raise InputError("the file holds nothing but blanks; give the output of a discovery", path=source)
-    known = "; ".join(f"{row.name} ({row.description})" for row in FORMATS)
+    known = ", ".join(row.name for row in FORMATS)
     shown = f"the first line reads {first[:80]!r}"
     if _is_binary(head):
         shown, number = "it is not text but binary data", None

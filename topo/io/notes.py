@@ -32,7 +32,7 @@ class NoteBook:
         count = self._counts.get(kind, 0)
         self._counts[kind] = count + 1
         if count < _LOCATED:
-            text = f"{kind}: {what}" if what else kind
+            text = " ".join((f"{kind}: {what}" if what else kind).splitlines())
             self._kinds.setdefault(kind, []).append(Note(text, self.source, line, severity))
 
     def add_many(self, kind: str, lines: Array, describe: Callable[[int], str], *, severity: str = "note") -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from topo.errors import InputError
 
-__all__ = ["LIMIT_BYTES", "decode", "read_text"]
+__all__ = ["LIMIT_BYTES", "decode", "read_text", "text_of"]
 
 LIMIT_BYTES = 1 << 30
 """Largest file that is read: 1 GiB, some thirty million link ends."""
@@ -33,7 +33,17 @@ def read_text(path: str | Path, *, limit: int = LIMIT_BYTES) -> tuple[str, str]:
         raise InputError(f"larger than {limit:,} bytes, the most that is read; cut it or filter it first", path=source)
     if not data:
         raise InputError("the file is empty; the command that wrote it may have failed", path=source)
-    return decode(data), source
+    return text_of(data, source), source
+
+
+def text_of(data: bytes, source: str) -> str:
+    """The text of a file's bytes; the sheets of a workbook as CSV, each behind a form feed and its name.
+
+    :raises InputError: a ZIP archive that is no workbook, or too large a one.
+    """
+    from topo.io.workbook import is_workbook, text_of_workbook
+
+    return text_of_workbook(data, source) if is_workbook(data) else decode(data)
 
 
 def _bytes(path: str | Path, limit: int) -> bytes:

@@ -1,0 +1,221 @@
+"""The formats that are read, one row each: how to recognise them, what reads them, what they were held against."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["FORMATS", "Format"]
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format that :func:`read` knows: name, description, and the functions that recognise and read it.
+
+    ``sniff(head) -> bool`` looks at the first 262,144 characters; ``read(text, source) -> Fabric`` reads all
+    of it. Both are named, and imported from ``module`` when first needed. ``options`` are the keywords beyond these
+    that ``read`` takes; ``read_many(texts) -> Fabric`` takes several files of one fabric, each ``(text, source)``.
+    ``held_against`` says which real files the tests read.
+    """
+
+    name: str
+    description: str
+    module: str
+    sniff: str
+    read: str
+    options: tuple[str, ...] = ()
+    read_many: str = ""
+    held_against: str = ""
+
+    def function(self, name: str) -> Callable[..., Any]:
+        """The named function of the format's module."""
+        found: Callable[..., Any] = getattr(importlib.import_module(self.module), name)
+        return found
+
+
+FORMATS: tuple[Format, ...] = (
+    Format(
+        "ibnetdiscover",
+        "InfiniBand subnet discovery: ibnetdiscover, its port list (-p), and ibsim net files",
+        "topo.io.ibnetdiscover",
+        "is_ibnetdiscover",
+        "read_ibnetdiscover",
+        held_against="19 dumps, three of them of whole machines",
+    ),
+    Format(
+        "slurm-topology",
+        "Slurm's topology.conf, tree or block, and scontrol show topology; no rates",
+        "topo.io.slurm_topology",
+        "is_slurm_topology",
+        "read_slurm_topology",
+        held_against="9 files, JUPITER's among them",
+    ),
+    Format(
+        "slurm-yaml",
+        "Slurm's topology.yaml: the default topology of the cluster, tree or block; no rates",
+        "topo.io.slurm_yaml",
+        "is_slurm_yaml",
+        "read_slurm_yaml",
+        held_against="7 files that Slurm refuses too",
+    ),
+    Format(
+        "kubernetes",
+        "Kubernetes nodes as JSON: tier labels of topograph and the clouds, levels of a Kueue Topology, or levels=; "
+        "no rates",
+        "topo.io.kubernetes",
+        "is_kubernetes",
+        "read_kubernetes",
+        options=("levels",),
+        held_against="no real file",
+    ),
+    Format(
+        "netq",
+        "NVIDIA NetQ's topology graph as JSON; no rates",
+        "topo.io.netq",
+        "is_netq",
+        "read_netq",
+        options=("hosts",),
+        held_against="1 graph",
+    ),
+    Format(
+        "air",
+        "NVIDIA Air topology as JSON; no rates",
+        "topo.io.air",
+        "is_air",
+        "read_air",
+        options=("hosts",),
+        held_against="1 lab, equal to its Hedgehog wiring",
+    ),
+    Format(
+        "paddle",
+        "HPE CANU's paddle file (CCJ) as JSON",
+        "topo.io.air",
+        "is_paddle",
+        "read_paddle",
+        options=("hosts",),
+        held_against="1 file",
+    ),
+    Format(
+        "node-link",
+        "networkx node-link JSON",
+        "topo.io.graphs",
+        "is_node_link",
+        "read_node_link",
+        options=("hosts",),
+        held_against="written by networkx",
+    ),
+    Format(
+        "lldp",
+        "LLDP neighbours as JSON: EOS, NAPALM, lldpctl; one device a file, or several files",
+        "topo.io.lldp",
+        "is_lldp",
+        "read_lldp",
+        options=("hosts",),
+        read_many="read_lldp_files",
+        held_against="7 outputs",
+    ),
+    Format(
+        "graphml",
+        "GraphML, parallel edges kept",
+        "topo.io.graphs",
+        "is_graphml",
+        "read_graphml",
+        options=("hosts",),
+        held_against="3 networks",
+    ),
+    Format(
+        "sonic-minigraph",
+        "SONiC minigraph XML",
+        "topo.io.sonic",
+        "is_minigraph",
+        "read_minigraph",
+        options=("hosts",),
+        held_against="5 files",
+    ),
+    Format(
+        "nccl",
+        "NCCL and RCCL topology XML: the inside of one host",
+        "topo.io.nccl",
+        "is_nccl",
+        "read_nccl",
+        held_against="17 hosts",
+    ),
+    Format(
+        "hedgehog",
+        "Hedgehog wiring diagram: YAML objects with connections and breakouts",
+        "topo.io.hedgehog",
+        "is_hedgehog",
+        "read_hedgehog",
+        held_against="2 labs",
+    ),
+    Format(
+        "containerlab",
+        "containerlab topology YAML; no rates",
+        "topo.io.containerlab",
+        "is_containerlab",
+        "read_containerlab",
+        held_against="2 labs",
+    ),
+    Format(
+        "netlab",
+        "netlab topology YAML after netlab create; no rates",
+        "topo.io.containerlab",
+        "is_netlab",
+        "read_netlab",
+        held_against="1 lab",
+    ),
+    Format(
+        "topograph",
+        "topograph model YAML: switches and blocks of nodes; no rates",
+        "topo.io.topograph",
+        "is_topograph",
+        "read_topograph",
+        held_against="6 models",
+    ),
+    Format(
+        "astra-sim",
+        "ASTRA-sim analytical network YAML",
+        "topo.io.astra",
+        "is_astra",
+        "read_astra",
+        held_against="5 networks",
+    ),
+    Format(
+        "dot",
+        "DOT with ports, as PTM's topology.dot",
+        "topo.io.dot",
+        "is_dot",
+        "read_dot",
+        options=("hosts",),
+        held_against="5 graphs",
+    ),
+    Format(
+        "ns-3",
+        "ns-3 topology file of HPCC, ASTRA-sim or SimAI",
+        "topo.io.ns3",
+        "is_ns3",
+        "read_ns3",
+        held_against="5 files; none of SimAI's",
+    ),
+    Format(
+        "ibdm",
+        "IBDM topology file (.topo, IBNL)",
+        "topo.io.ibnl",
+        "is_ibnl",
+        "read_ibnl",
+        options=("hosts",),
+        held_against="2 files",
+    ),
+    Format(
+        "schedule",
+        "Point-to-point cable schedule: CSV, XLSX or UFM's NDT, a node and a port for either end; other headers are "
+        "named with columns=",
+        "topo.io.schedule",
+        "is_schedule",
+        "read_schedule",
+        options=("columns", "hosts"),
+        held_against="9 tables and 4 workbooks",
+    ),
+)

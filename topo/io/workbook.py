@@ -1,0 +1,74 @@
+"""XLSX workbooks as text: one CSV page a sheet, pages parted by form feeds, for every reader of tables."""
+
+from __future__ import annotations
+
+import csv
+import io
+import zipfile
+
+from topo.errors import InputError
+
+__all__ = ["PAGE", "is_workbook", "text_of_workbook"]
+
+PAGE = "\f"
+"""Starts the line that names a sheet in the text of a workbook."""
+
+_MOST_UNPACKED = 1 << 28
+_MOST_SHEETS = 256
+_MOST_CELLS = 20_000_000
+
+
+def is_workbook(data: bytes) -> bool:
+    """Whether the bytes are those of a ZIP archive, as XLSX files are."""
+    return data.startswith(b"PK\x03\x04")
+
+
+def text_of_workbook(data: bytes, source: str) -> str:
+    """The visible cells of all sheets as CSV, each sheet after a line ``\\f`` and its name.
+
+    :raises InputError: not a workbook, one that unpacks to more than 256 MiB or 20 million cells, or the reader
+        is not installed.
+    """
+    try:
+        from python_calamine import CalamineError, CalamineWorkbook
+    except ImportError:
+        raise InputError(
+            "reading XLSX needs python-calamine; install topo-fabrics[xlsx], or save the sheet as CSV", path=source
+        ) from None
+    _check_size(data, source)
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    try:
+        workbook = CalamineWorkbook.from_filelike(io.BytesIO(data))
+        for name in workbook.sheet_names[:_MOST_SHEETS]:
+            sheet = workbook.get_sheet_by_name(name)
+            if sheet.total_height * max(sheet.total_width, 1) > _MOST_CELLS:
+                raise InputError(f"sheet {name!r} has more than {_MOST_CELLS:,} cells", path=source)
+            out.write(f"{PAGE}{' '.join(name.split())}\n")
+            for row in sheet.to_python(skip_empty_area=False):
+                writer.writerow([_cell(value) for value in row])
+    except (CalamineError, OSError, ValueError, KeyError, IndexError) as error:
+        raise InputError(f"not a workbook that can be read: {' '.join(str(error).split())}", path=source) from None
+    return out.getvalue()
+
+
+def _check_size(data: bytes, source: str) -> None:
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            size = sum(entry.file_size for entry in archive.infolist())
+            names = archive.namelist()
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, EOFError) as error:
+        raise InputError(f"a damaged ZIP archive: {error}; save the workbook anew", path=source) from None
+    if size > _MOST_UNPACKED:
+        raise InputError(
+            f"unpacks to {size:,} bytes, more than {_MOST_UNPACKED:,}; is this a cable schedule?", path=source
+        )
+    if "[Content_Types].xml" not in names:
+        raise InputError("a ZIP archive, but no XLSX workbook; unpack it and give a file inside it", path=source)
+
+
+def _cell(value: object) -> str:
+    """A cell on one line: whole numbers without their point."""
+    if isinstance(value, float) and value == int(value) and abs(value) < 1e15:
+        return str(int(value))
+    return " ".join(str(value).split())
