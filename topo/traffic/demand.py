@@ -110,9 +110,8 @@ class Demand:
             raise ParameterError(f"{len(from_rows)} sources and {len(to_rows)} sinks; each pair needs both")
         itself = np.flatnonzero(from_rows == to_rows)
         if itself.size:
-            raise ParameterError(
-                f"pair {itself[0]} is a flow from {fabric.nodes.name[from_rows[itself[0]]]!r} to itself; leave it out"
-            )
+            name = str(fabric.nodes.name[from_rows[itself[0]]])
+            raise ParameterError(f"pair {itself[0]} is a flow from {name!r} to itself; leave it out")
         for block in blocks:
             _endpoints(fabric, "sources", block.sources)
             _endpoints(fabric, "sinks", block.sinks)
