@@ -1,0 +1,179 @@
+"""The answer: JSON others rely on, CSV, JUnit, text, exit status, accepted deviations, refusals."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import io
+import json
+import pickle
+import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import topo
+from topo.wiring import CODES, SEVERITIES, Validation, read_accepted, to_csv, to_junit, to_text, validate
+from topo.wiring.codes import code_of
+from topo.wiring.finding import finding
+
+DAY = datetime.date(2027, 1, 1)
+
+
+@pytest.fixture(scope="module")
+def design() -> topo.Fabric:
+    return topo.leaf_spine(8, 4, 4, parallel=2)
+
+
+@pytest.fixture(scope="module")
+def answer(design: topo.Fabric) -> Validation:
+    uplinks = np.flatnonzero(design.links.kind.is_any("scale_out"))
+    return validate(design.without(links=uplinks[[0, 9, 20]]), bisection=False)
+
+
+def test_json_has_the_names_others_rely_on(answer: Validation) -> None:
+    data = json.loads(answer.to_json())
+    assert data == answer.to_dict()
+    assert len(data["findings"]) == 3
+    for one in data["findings"]:
+        assert {"code", "severity", "where", "evidence", "lost_gbps", "fix"} <= one.keys()
+        assert one["code"] in CODES and one["severity"] in SEVERITIES
+    assert data["summary"]["errors"] == 3
+    assert data["summary"]["codes"] == {"pair-thin": 3}
+    assert data["summary"]["operations"] == 3
+
+
+def test_rules_are_stated_with_their_counts(answer: Validation) -> None:
+    assert any("29/32 pairs agree" in rule for rule in answer.rules)
+
+
+def test_pickle_and_frame(answer: Validation) -> None:
+    assert pickle.loads(pickle.dumps(answer)).to_dict() == answer.to_dict()
+    assert list(answer.to_frame().columns) == ["label", "value", "unit", "standing"]
+    assert "3 pair-thin" in str(answer) and "<table" in answer._repr_html_()
+
+
+def test_csv_holds_every_finding_and_no_formula(answer: Validation) -> None:
+    rows = list(csv.DictReader(io.StringIO(to_csv(answer))))
+    assert [row["code"] for row in rows] == ["pair-thin"] * 3
+    nasty = replace(answer, findings=(finding("unplanned", "=cmd()|x", "+1"),))
+    (row,) = csv.DictReader(io.StringIO(to_csv(nasty)))
+    assert (row["where"], row["evidence"]) == ("'=cmd()|x", "'+1")
+
+
+def test_junit_fails_on_what_is_asked(answer: Validation) -> None:
+    suite = ElementTree.fromstring(to_junit(answer)).find("testsuite")
+    assert (suite.get("tests"), suite.get("failures")) == ("3", "3")
+    assert ElementTree.fromstring(to_junit(answer, fail_on="never")).find("testsuite").get("failures") == "0"
+    nasty = replace(answer, findings=(finding("unplanned", "<&\x00\x1b[31m>", '"]]>'),))
+    (case,) = ElementTree.fromstring(to_junit(nasty)).iter("testcase")
+    assert case.get("name") == "<&<U+0000><U+001B>[31m>"
+    good = replace(answer, findings=())
+    assert ElementTree.fromstring(to_junit(good)).find("testsuite").get("tests") == "1"
+
+
+def test_exit_status(answer: Validation) -> None:
+    assert [answer.exit_status(word) for word in ("error", "warning", "never")] == [1, 1, 0]
+    warned = replace(answer, findings=(finding("unplanned", "x", "y"),))
+    assert [warned.exit_status(word) for word in ("error", "warning")] == [0, 1]
+    with pytest.raises(topo.ParameterError, match="fail_on is 'sometimes'"):
+        answer.exit_status("sometimes")
+
+
+def test_text_stays_useful_with_many_findings(answer: Validation) -> None:
+    many = replace(answer, findings=tuple(finding("unplanned", f"x{i}", "y") for i in range(3000)))
+    text = to_text(many)
+    assert len(text.splitlines()) < 250
+    assert "and 2,960 more: 2,960 unplanned" in text
+    assert "\x1b" not in to_text(replace(answer, findings=(finding("unplanned", "\x1b[2J", "y"),)))
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "accept.yaml"
+    path.write_text(text)
+    return path
+
+
+def test_accepted_deviations_no_longer_fail(design: topo.Fabric, answer: Validation, tmp_path: Path) -> None:
+    places = [one.place for one in answer.findings]
+    listed = (
+        f"accept:\n  - code: pair-thin\n    where: {places[0]}\n    reason: spare ordered\n    expires: 2027-01-01\n"
+    )
+    uplinks = np.flatnonzero(design.links.kind.is_any("scale_out"))
+    found = design.without(links=uplinks[[0, 9, 20]])
+    again = validate(found, accept=write(tmp_path, listed), today=DAY, bisection=False)
+    assert [one.accepted for one in again.findings if one.place == places[0]] == ["spare ordered"]
+    assert (again.exit_status(), again.summary["accepted"], again.summary["errors"]) == (1, 1, 2)
+    everything = "accept:\n  - {code: pair-thin, where: 'LEAF-*', reason: known}\n"
+    assert validate(found, accept=write(tmp_path, everything), bisection=False).exit_status("warning") == 0
+    late = validate(found, accept=write(tmp_path, listed), today=DAY + datetime.timedelta(1), bisection=False)
+    assert {one.code for one in late.findings} == {"pair-thin", "accept-expired"}
+    assert late.summary["accepted"] == 0
+    assert to_junit(again).count("<skipped") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "accept:\n  - code: pair-thinn\n    where: x\n    reason: y\n",
+            r"yaml:2: .*no code of a finding; did you mean",
+        ),
+        ("accept:\n  - code: pair-thin\n    where: x\n    reason: y\n    expires: soon\n", r"yaml:5: .*is no day"),
+        ("accept:\n  - code: pair-thin\n    where: x\n", r"yaml:2: .*reason"),
+        ("deny: []\n", r"yaml:1: .*"),
+        ("- 1\n", r"yaml:1: .*"),
+    ],
+)
+def test_a_wrong_accept_file_says_where(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(topo.InputError, match=said):
+        read_accepted(write(tmp_path, text))
+
+
+def test_codes_are_a_table() -> None:
+    assert all(row.code == code and row.severity in SEVERITIES for code, row in CODES.items())
+    assert all(row.needs in ("ports", "rule", "design") for row in CODES.values())
+    assert code_of("rail-swap").meaning
+
+
+def test_the_same_file_twice_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "wiring.csv"
+    path.write_text("A-Node Name,A-Port,Z-Node Name,Z-Port\nleaf-1,1,host-1,1\n")
+    link = tmp_path / "other.csv"
+    link.symlink_to(path)
+    for other in (path, link):
+        with pytest.raises(topo.InputError, match="wiring and design are the same"):
+            validate(path, other)
+
+
+@pytest.mark.parametrize("text", ["", "A-Node Name,A-Port,Z-Node Name,Z-Port\n"])
+def test_an_empty_file_and_a_header_alone_are_one_clear_error(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "wiring.csv"
+    path.write_text(text)
+    with pytest.raises(topo.TopoError) as error:
+        validate(path)
+    assert len(str(error.value).splitlines()) == 1
+
+
+def test_what_is_no_wiring_is_refused() -> None:
+    with pytest.raises(topo.ParameterError, match="no cable between devices"):
+        validate(topo.load("nvidia-dgx-h100"))
+    with pytest.raises(topo.ParameterError, match="a Fabric is wanted"):
+        validate(3)  # type: ignore[arg-type]
+
+
+def test_row_order_changes_nothing(design: topo.Fabric) -> None:
+    """The same wiring with its links in another order and turned around gives the same findings."""
+    uplinks = np.flatnonzero(design.links.kind.is_any("scale_out"))
+    found = design.without(links=uplinks[[0, 9, 20]])
+    order = np.random.default_rng(1).permutation(len(found.links))
+    links = found.links.take(order)
+    turned = replace(found, links=replace(links, port_a=links.port_b, port_b=links.port_a))
+    for against in (None, design):
+        one, other = (validate(each, against, bisection=False) for each in (found, turned))
+        assert {(f.code, frozenset(f.place.split(" - "))) for f in one.findings} == {
+            (f.code, frozenset(f.place.split(" - "))) for f in other.findings
+        }
+        assert one.n_operations == other.n_operations

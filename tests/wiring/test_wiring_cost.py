@@ -1,0 +1,106 @@
+"""Prices against closed forms of the even split, and what all faults cost together."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import topo
+from topo.wiring import validate
+
+LEAVES, SPINES, HOSTS = 8, 4, 16
+
+
+def fabric_of(parallel: int) -> topo.Fabric:
+    return topo.leaf_spine(LEAVES, SPINES, HOSTS, parallel=parallel, link_gbps=100 * HOSTS / (SPINES * parallel),
+                           host_gbps=100)  # fmt: skip
+
+
+def pair_rows(fabric: topo.Fabric, a: str, b: str) -> np.ndarray:
+    names = fabric.nodes.name
+    at, to = names[fabric.link_a], names[fabric.link_b]
+    return np.flatnonzero(((at == a) & (to == b)) | ((at == b) & (to == a)))
+
+
+@pytest.mark.parametrize("parallel", [2, 4, 8])
+def test_a_thin_pair_costs_x_of_m_and_an_absent_one_m_of_u(parallel: int) -> None:
+    """theta = x/m for 0 < x < m, but 1 - m/u for x = 0, times (N - 1) / (N - n): a leaf's own hosts need no spine."""
+    design = fabric_of(parallel)
+    n = LEAVES * HOSTS
+    outside = (n - 1) / (n - HOSTS)
+    for left in range(parallel):
+        found = design.without(links=pair_rows(design, "leaf-3", "spine-2")[left:])
+        (one,) = validate(found, design, bisection=False).findings
+        expected = left / parallel if left else 1 - 1 / SPINES
+        assert one.price.theta == pytest.approx(min(1.0, expected * outside))
+        assert (one.lost_gbps > 0) == (one.price.theta < 1)
+        assert one.price.cut_off == 0
+
+
+def test_the_same_fault_costs_the_same_without_a_design() -> None:
+    design = fabric_of(4)
+    found = design.without(links=pair_rows(design, "leaf-3", "spine-2")[1:])
+    (by_rule,) = validate(found, bisection=False).findings
+    (by_plan,) = validate(found, design, bisection=False).findings
+    assert by_rule.price == pytest.approx(by_plan.price)
+    assert by_rule.code == "pair-thin"
+
+
+def test_lost_rate_is_what_is_above_capacity() -> None:
+    """One of two cables lacks: the spine sends its full share down the other; the leaf splits up over seven links."""
+    design = fabric_of(2)
+    found = design.without(links=pair_rows(design, "leaf-3", "spine-2")[:1])
+    (one,) = validate(found, design, bisection=False).findings
+    rate = 100 * HOSTS / (SPINES * 2)
+    n = LEAVES * HOSTS
+    outward = HOSTS * 100 * (n - HOSTS) / (n - 1)
+    down = outward / SPINES - rate
+    up = outward - (2 * SPINES - 1) * rate
+    assert one.lost_gbps == pytest.approx(down + up)
+
+
+def test_first_aid_needs_no_new_cable() -> None:
+    design = fabric_of(4)
+    found = design.without(links=pair_rows(design, "leaf-3", "spine-2")[1:])
+    cost = validate(found, design, bisection=False).consequence
+    shut = found.without(links=pair_rows(found, "leaf-3", "spine-2"))
+    absent = validate(shut, design, bisection=False).consequence.measures[0].found_lower
+    assert cost.n_first_aid == 1
+    assert cost.first_aid_theta == pytest.approx(min(1.0, absent))
+    assert "without a new cable" in cost.first_aid_text()
+
+
+def test_a_lone_host_is_cut_off() -> None:
+    design = fabric_of(2)
+    found = design.without(links=np.flatnonzero(design.nodes.name[design.link_a] == "host-007"))
+    (one,) = validate(found, design, bisection=False).findings
+    assert (one.code, one.price.cut_off) == ("missing", 1)
+    assert one.lost_gbps == pytest.approx(200)  # what it sends and what it receives
+
+
+def test_bisection_once_for_all() -> None:
+    design = fabric_of(2)
+    found = design.without(links=pair_rows(design, "leaf-3", "spine-2"))
+    (measure,) = (one for one in validate(found, design).consequence.measures if "bisection" in one.name)
+    assert measure.healthy_lower == measure.healthy_upper == 100 * LEAVES * HOSTS / 2
+    assert measure.found_upper < measure.healthy_lower
+
+
+def test_unknown_rates_are_told_and_nothing_is_priced() -> None:
+    from dataclasses import replace
+
+    design = fabric_of(2)
+    nowhere = replace(design, links=replace(design.links, capacity_gbps=np.full(len(design.links), np.nan)))
+    found = nowhere.without(links=pair_rows(design, "leaf-3", "spine-2"))
+    answer = validate(found, nowhere)
+    assert answer.consequence is None
+    assert np.isnan(answer.findings[0].lost_gbps)
+    assert any("no fault is priced" in said and "assume" in said for said in answer.assumptions)
+
+
+def test_most_priced_bounds_the_work() -> None:
+    design = fabric_of(2)
+    found = design.without(links=np.concatenate([pair_rows(design, f"leaf-{i}", "spine-2")[:1] for i in (1, 2, 3)]))
+    answer = validate(found, design, bisection=False, most_priced=2)
+    assert (answer.consequence.n_faults, answer.consequence.n_priced) == (3, 2)
+    assert sum(one.price is not None for one in answer.findings) == 2

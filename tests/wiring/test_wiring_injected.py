@@ -1,0 +1,189 @@
+"""Faults put at random into good fabrics: precision and recall without a design, by names, and by structure alone.
+
+The score is against the least difference after injection, never against the story of the injection. Run with ``-s`` to
+see the numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from injected_faults import (
+    CODES,
+    HOST_KINDS,
+    SWITCH_KINDS,
+    Injected,
+    as_read,
+    inject,
+    precision_recall,
+    said_items,
+    true_items,
+)
+
+import topo
+from topo.fabric import Fabric
+from topo.source import catalog
+from topo.table import Labels
+from topo.wiring import validate
+from topo.wiring.cabling import Cabling
+
+FAMILIES: dict[str, tuple[Callable[[], Fabric], tuple[str, ...]]] = {
+    "leaf-spine 32 x 16 x 2": (lambda: topo.leaf_spine(32, 16, 16, parallel=2), SWITCH_KINDS),
+    "fat tree k = 16": (lambda: topo.fat_tree(16), SWITCH_KINDS),
+    "clos of two tiers": (lambda: topo.clos(1024, tiers=2, radix=64), SWITCH_KINDS),
+    "clos of three tiers": (lambda: topo.clos(4096, tiers=3, radix=32), SWITCH_KINDS),
+    "tapered pods": (
+        lambda: topo.tapered_pods(8, leaves_per_pod=16, hosts_per_leaf=16, spines_per_pod=8, taper=2),
+        SWITCH_KINDS,
+    ),
+    "rails, H100 4 SU": (lambda: topo.load("nvidia-superpod-h100-4su"), SWITCH_KINDS + HOST_KINDS),
+    "rails, B200 8 SU": (lambda: topo.load("nvidia-superpod-b200-8su"), SWITCH_KINDS + HOST_KINDS),
+    "rails, GB200 2 SU": (lambda: topo.load("nvidia-superpod-gb200-2su"), SWITCH_KINDS + HOST_KINDS),
+    "opened hosts, GB200 2 SU": (lambda: topo.load("nvidia-superpod-gb200-2su-nvl72"), SWITCH_KINDS),
+    "dual top of rack": (lambda: topo.load("alibaba-hpn-segment"), SWITCH_KINDS + HOST_KINDS),
+    "four planes": (lambda: topo.multi_plane(1024, planes=4, nic_gbps=800, radix=64), (*SWITCH_KINDS, "nicmissing")),
+    "rails alone": (lambda: topo.rail_only(1024, rails=4, radix=64), (*SWITCH_KINDS, "nicmissing", "railswap")),
+}
+N_FAULTS = ((1, 4), (10, 3), (50, 1))
+LEAST = {1: 1.0, 10: 1.0, 50: 0.99}
+
+
+@cache
+def good(family: str) -> Fabric:
+    return FAMILIES[family][0]()
+
+
+def damaged(family: str, n: int, seed: int) -> Injected:
+    injected = inject(good(family), n, seed, FAMILIES[family][1])
+    assert len(injected.faults) == n
+    return injected
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_without_a_design(family: str) -> None:
+    for n, seeds in N_FAULTS:
+        truth: set[tuple] = set()
+        said: set[tuple] = set()
+        for seed in range(seeds):
+            fabric = damaged(family, n, seed).fabric
+            truth |= {(seed, *item) for item in true_items(good(family), fabric)}
+            said |= {(seed, *item) for item in said_items(validate(as_read(fabric), consequence=False))}
+        precision, recall = precision_recall(truth, said)
+        print(f"{family}, {n} faults, no design: precision {precision:.3f}, recall {recall:.3f}")
+        assert min(precision, recall) >= LEAST[n], (sorted(truth - said)[:5], sorted(said - truth)[:5])
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_against_the_design_by_name(family: str) -> None:
+    """Every fault is exactly one finding, of its kind, with just its cables."""
+    for n, seeds in N_FAULTS:
+        truth: set[tuple] = set()
+        said: set[tuple] = set()
+        for seed in range(seeds):
+            injected = damaged(family, n, seed)
+            answer = validate(injected.fabric, good(family), consequence=False)
+            truth |= {(seed, CODES[kind], ends(good(family), links)) for kind, links in injected.faults}
+            both = answer.comparison.both
+            said |= {(seed, one.code, ends(both, one.lacks)) for one in answer.findings if one.severity != "note"}
+            assert answer.n_operations <= sum(cost(kind, links) for kind, links in injected.faults)
+        precision, recall = precision_recall(truth, said)
+        print(f"{family}, {n} faults, by name: precision {precision:.3f}, recall {recall:.3f}")
+        assert min(precision, recall) >= LEAST[n], (sorted(truth - said)[:3], sorted(said - truth)[:3])
+
+
+def ends(fabric: Fabric, links) -> frozenset:  # type: ignore[no-untyped-def]
+    """The planned cables by the names of their ends."""
+    names, ports = fabric.nodes.name, fabric.ports
+    return frozenset(
+        frozenset(
+            (str(names[ports.node[port]]), ports.label[port])
+            for port in (fabric.links.port_a[link], fabric.links.port_b[link])
+        )
+        for link in links
+    )
+
+
+def cost(kind: str, links: frozenset[int]) -> int:
+    """Operations of a fault as it was put in."""
+    return len(links) if kind in ("bundle", "swap", "railswap", "unitcross") else 1
+
+
+def without_names(fabric: Fabric, seed: int) -> Fabric:
+    """The same wiring, nodes in another order and called by numbers, hosts unknown."""
+    n = len(fabric.nodes)
+    order = np.random.default_rng(seed).permutation(n)
+    nodes = replace(
+        fabric.nodes.take(order), name=np.array([f"device-{i}" for i in range(n)]), host=Labels.constant(None, n)
+    )
+    return replace(fabric, nodes=nodes, ports=replace(fabric.ports, node=np.argsort(order)[fabric.ports.node]))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_against_the_design_by_structure(family: str) -> None:
+    """Without any name no more operations are needed than with them, and never fewer than the bound says."""
+    kinds = SWITCH_KINDS
+    for n, seed in ((0, 0), (1, 1), (10, 2)):
+        fabric = inject(good(family), n, seed, kinds).fabric if n else good(family)
+        answer = validate(without_names(fabric, seed), good(family), consequence=False)
+        known = validate(fabric, good(family), consequence=False)
+        assert answer.least_operations <= answer.n_operations <= known.n_operations
+        assert (answer.n_operations == 0) == (n == 0)
+
+
+def test_two_exchanged_leaves_are_one_finding_beside_the_other_faults() -> None:
+    """135 operations by name become those of the faults and one pair of exchanged devices."""
+    design = good("rails, H100 4 SU")
+    fabric = inject(design, 5, 3, SWITCH_KINDS).fabric
+    names = fabric.nodes.name.copy()
+    one, other = (int(np.flatnonzero(names == name)[0]) for name in ("su-1-leaf-3", "su-3-leaf-5"))
+    names[[one, other]] = names[[other, one]]
+    renamed = replace(fabric, nodes=replace(fabric.nodes, name=names))
+    answer = validate(renamed, design, consequence=False)
+    assert [one.code for one in answer.findings].count("devices-exchanged") == 1
+    assert answer.n_operations == validate(fabric, design, consequence=False).n_operations
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_good_families_raise_nothing_above_note(family: str) -> None:
+    for fabric in (good(family), as_read(good(family))):
+        answer = validate(fabric, consequence=False)
+        assert [str(one) for one in answer.findings if one.severity != "note"] == []
+    assert validate(fabric, good(family), consequence=False).findings == ()
+
+
+@pytest.mark.parametrize("name", [entry.name for entry in catalog() if (entry.n_endpoints or 0) <= 9_000])
+def test_good_catalogue_raises_nothing_above_note(name: str) -> None:
+    fabric = topo.load(name)
+    if not len(Cabling.of(fabric).links):
+        with pytest.raises(topo.ParameterError, match="no cable between devices"):
+            validate(fabric)
+        return
+    answer = validate(fabric, consequence=False)
+    assert [str(one) for one in answer.findings if one.severity != "note"] == []
+
+
+def test_good_flat_fabrics_say_that_degrees_only_are_judged() -> None:
+    rng = np.random.default_rng(0)
+    answer = validate(random_regular(40, 6, rng), consequence=False)
+    assert [one for one in answer.findings if one.severity != "note"] == []
+    assert any("degrees only" in rule for rule in answer.rules)
+
+
+def random_regular(n: int, degree: int, rng: np.random.Generator) -> Fabric:
+    """Switches with one host each, joined at random, each to ``degree`` others."""
+    import networkx as nx
+
+    from topo.build.assembly import Assembly
+
+    graph = nx.random_regular_graph(degree, n, seed=int(rng.integers(1 << 30)))
+    assembly = Assembly("random regular")
+    switches = assembly.add_nodes([f"switch-{i}" for i in range(n)], kind="switch", tier=1)
+    hosts = assembly.add_nodes([f"host-{i}" for i in range(n)], kind="host", is_endpoint=True, forwards=0)
+    assembly.connect(hosts, switches, 400, kind="access")
+    pairs = np.array(graph.edges)
+    assembly.connect(switches[pairs[:, 0]], switches[pairs[:, 1]], 400)
+    return assembly.finish()

@@ -1,0 +1,174 @@
+"""All findings of a wiring, what they were judged by, what they cost: the answer of :func:`topo.validate`."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from topo.result import Result, Row, Standing, hidden, to_json_value
+from topo.units import format_gbps
+from topo.wiring.codes import SEVERITIES
+from topo.wiring.comparison import Comparison
+from topo.wiring.finding import Finding, is_at_least
+
+__all__ = ["Consequence", "Measured", "Validation"]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One measure of the fabric as it should be and as it was found; bounds are equal where it is exact.
+
+    ``unit`` is that of both; ``share_lower`` and ``share_upper`` bound found over healthy.
+    """
+
+    name: str
+    unit: str
+    standing: Standing
+    healthy_lower: float
+    healthy_upper: float
+    found_lower: float
+    found_upper: float
+
+    @property
+    def share_lower(self) -> float:
+        """Least part of the healthy value that is left."""
+        return self.found_lower / self.healthy_upper if self.healthy_upper > 0 else math.nan
+
+    @property
+    def share_upper(self) -> float:
+        """Greatest part of the healthy value that is left."""
+        return self.found_upper / self.healthy_lower if self.healthy_lower > 0 else math.nan
+
+    def text(self) -> str:
+        """Healthy, found and the part left."""
+        low, high = self.share_lower, self.share_upper
+        left = f"{100 * low:.4g} %" if low == high else f"{100 * low:.4g} to {100 * high:.4g} %"
+        return f"{_range(self.found_lower, self.found_upper, self.unit)} of {_healthy(self)} ({left})"
+
+
+def _healthy(one: Measured) -> str:
+    return _range(one.healthy_lower, one.healthy_upper, one.unit)
+
+
+def _range(low: float, high: float, unit: str) -> str:
+    shown = [format_gbps(value) if unit == "Gb/s" else f"{value:.4g}" for value in dict.fromkeys((low, high))]
+    return " to ".join(shown)
+
+
+@dataclass(frozen=True)
+class Consequence:
+    """What the faults cost together: measures healthy and found, endpoints cut off, the first aid.
+
+    ``first_aid_theta`` is the all-to-all theta with what is left of the ``n_first_aid`` cables of thin pairs shut; it
+    needs no new cable. nan where there is none to shut. ``n_priced`` of ``n_faults`` faults have a price of their own.
+    """
+
+    measures: tuple[Measured, ...]
+    cut_off: int
+    n_faults: int
+    n_priced: int
+    first_aid: tuple[str, ...]
+    n_first_aid: int
+    first_aid_theta: float
+
+    def first_aid_text(self) -> str:
+        """The line that needs no new cable; '' where there is none."""
+        if not self.n_first_aid or math.isnan(self.first_aid_theta):
+            return ""
+        pairs = f"{len(self.first_aid):,} thin {'pair' if len(self.first_aid) == 1 else 'pairs'}"
+        return (
+            f"shut the {self.n_first_aid:,} cable(s) left in {pairs}: an all-to-all then runs at "
+            f"{100 * self.first_aid_theta:.4g} % of the healthy, without a new cable"
+        )
+
+
+@dataclass(frozen=True)
+class Validation(Result):
+    """Every fault of a wiring once, ranked by what it costs, and the rules or the design they were judged by.
+
+    ``rules`` says what was learnt, each with its count; ``counts`` what was compared. ``comparison`` holds both sides
+    as one fabric, for pictures and for a repair; ``n_operations`` is the least number of jobs that undo all faults
+    that are jobs, ``least_operations`` a bound below it that holds whatever the names.
+    """
+
+    fabric: str
+    against: str
+    findings: tuple[Finding, ...]
+    rules: tuple[str, ...]
+    counts: tuple[tuple[str, int], ...]
+    n_operations: int
+    least_operations: int
+    consequence: Consequence | None
+    assumptions: tuple[str, ...]
+    comparison: Comparison | None = hidden(default=None)
+
+    title: ClassVar[str] = "Wiring"
+
+    def of(self, severity: str, *, accepted: bool = False) -> list[Finding]:
+        """The findings of a severity, those that are accepted or those that are not."""
+        return [one for one in self.findings if one.severity == severity and bool(one.accepted) == accepted]
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Counts by severity and code, what was compared, what is left."""
+        new = [one for one in self.findings if not one.accepted]
+        summary: dict[str, Any] = {f"{word}s": sum(one.severity == word for one in new) for word in SEVERITIES}
+        summary["accepted"] = len(self.findings) - len(new)
+        summary["codes"] = dict(sorted(Counter(one.code for one in self.findings).items()))
+        summary |= dict(self.counts)
+        summary["operations"] = self.n_operations
+        summary["operations_at_least"] = self.least_operations
+        if self.consequence is not None:
+            summary["consequence"] = to_json_value(self.consequence)
+        return summary
+
+    def exit_status(self, fail_on: str = "error") -> int:
+        """1 where a finding that is not accepted is as grave as ``fail_on`` (error, warning, never), else 0."""
+        return int(any(is_at_least(one.severity, fail_on) for one in self.findings if not one.accepted))
+
+    def to_dict(self) -> dict[str, Any]:
+        """``{"findings": [...], "summary": {...}}`` with what was learnt beside them."""
+        return {
+            "fabric": self.fabric,
+            "against": self.against,
+            "findings": [one.to_record() for one in self.findings],
+            "summary": self.summary,
+            "rules": list(self.rules),
+            "assumptions": list(self.assumptions),
+        }
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """The same as text."""
+        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
+
+    def rows(self) -> list[Row]:
+        """What was compared, what was learnt, how many findings of each kind, what they cost."""
+        rows = [Row(name.replace("_", " "), value) for name, value in self.counts]
+        rows += [Row("compared" if self.against else "learnt", rule) for rule in self.rules]
+        for severity in SEVERITIES:
+            codes = Counter(one.code for one in self.of(severity))
+            if codes:
+                said = ", ".join(f"{n:,} {code}" for code, n in codes.most_common())
+                rows.append(Row(f"{severity}s", f"{sum(codes.values()):,}: {said}"))
+        accepted = sum(bool(one.accepted) for one in self.findings)
+        if accepted:
+            rows.append(Row("accepted", accepted))
+        if not self.of("error") and not self.of("warning"):
+            rows.append(Row("faults", "none"))
+        if self.n_operations:
+            proved = self.n_operations == self.least_operations
+            said = f"{self.n_operations:,}" + ("" if proved else f", at least {self.least_operations:,}")
+            rows.append(Row("operations that mend them", said + (", the shortest, proved" if proved else "")))
+        return rows + self._cost_rows()
+
+    def _cost_rows(self) -> list[Row]:
+        cost = self.consequence
+        if cost is None:
+            return []
+        rows = [Row(one.name, one.text(), standing=one.standing) for one in cost.measures]
+        rows.append(Row("endpoints cut off", cost.cut_off))
+        aid = cost.first_aid_text()
+        return rows + ([Row("first aid", aid)] if aid else [])

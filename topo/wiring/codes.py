@@ -1,0 +1,115 @@
+"""The codes a finding can bear: stable names, how grave each is, what it means and what mends it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["CODES", "SEVERITIES", "Code", "code_of"]
+
+SEVERITIES = ("error", "warning", "note")
+"""From grave to slight."""
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """One kind of fault: its stable name, its severity, what it says, and the usual fix.
+
+    ``needs`` says what shows it: ``ports`` (one look at the ends), ``rule`` (a majority to differ from), ``design``.
+    """
+
+    code: str
+    severity: str
+    needs: str
+    meaning: str
+    fix: str
+
+
+CODES: dict[str, Code] = {
+    row.code: row
+    for row in (
+        # What the ends of the cables say by themselves.
+        Code("port-used-twice", "error", "ports", "one port holds two cables", "give one of them a port of its own"),
+        Code("link-ambiguous", "warning", "ports", "a port reports several far ends", "look which of them is plugged"),
+        Code("link-one-sided", "warning", "ports", "only one end reports the link", "look at the silent end"),
+        Code("breakout-conflict", "error", "ports", "a port and a leg of it are both used", "use the legs or the port"),
+        Code("breakout-beyond", "error", "ports", "a leg beyond those the port splits into", "use a leg that exists"),
+        Code("port-beyond", "error", "ports", "a port number above those the part has", "use a port that exists"),
+        Code("ports-too-many", "error", "ports", "more cables than the part has ports", "use a larger switch"),
+        Code("rate-mismatch", "error", "ports", "the ports of a cable have different rates", "use ports of one rate"),
+        Code("port-too-slow", "error", "ports", "a cable is faster than its port", "use a faster port"),
+        Code("cable-to-itself", "warning", "ports", "a cable joins a switch to itself", "remove it or plug one end on"),
+        Code("island", "error", "ports", "devices that no cable joins to the rest", "cable them to the fabric"),
+        Code("name-duplicate", "warning", "ports", "several devices bear one name", "give each its own name"),
+        Code("name-factory", "note", "ports", "adapters bear a factory name", "name them after host and adapter"),
+        Code(
+            "radix-gap", "note", "ports", "ports that every like switch leaves free", "check the port list of the part"
+        ),
+        # What differs from the majority.
+        Code("pair-thin", "error", "rule", "fewer parallel cables than between the like", "lay what lacks, or shut it"),
+        Code("pair-absent", "error", "rule", "no cable where the like have one", "lay the cables"),
+        Code("pair-thick", "warning", "rule", "more parallel cables than between the like", "remove what is too many"),
+        Code(
+            "pair-unexpected", "error", "rule", "a cable between switches whose like have none", "remove or re-plug it"
+        ),
+        Code("pair-uneven", "error", "rule", "cable counts of a pair outside the spread of the rest", "re-plug it"),
+        Code("same-tier-link", "error", "rule", "a cable inside one tier, where others have none", "re-plug one end"),
+        Code("tier-skip-link", "error", "rule", "a cable that skips a tier, where others have none", "re-plug one end"),
+        Code(
+            "uplinks-fewer", "error", "rule", "a switch with fewer uplinks than its peers", "lay the uplinks that lack"
+        ),
+        Code("links-unlike", "error", "rule", "a switch with another number of links than its peers", "compare it"),
+        Code("spine-uneven", "warning", "rule", "a spine with other downlinks than its peers", "even them out"),
+        Code(
+            "oversubscription-unlike", "warning", "rule", "a leaf narrower than its peers", "move hosts or add uplinks"
+        ),
+        Code("link-slow", "error", "rule", "a link slower than its siblings", "reseat or change the cable"),
+        Code("part-mismatch", "warning", "rule", "a switch of another part than its peers", "check the part"),
+        Code(
+            "leaf-missing", "error", "rule", "a whole leaf lacks: a rail of one unit ends nowhere", "connect the leaf"
+        ),
+        Code(
+            "rail-swap", "error", "rule", "adapters of a host plugged into each other's rails", "exchange their cables"
+        ),
+        Code(
+            "rail-wrong", "error", "rule", "an adapter on the leaf of another rail", "plug it into its own rail's leaf"
+        ),
+        Code("rail-leaves-unit", "error", "rule", "an adapter on a leaf of another unit", "plug it into its own unit"),
+        Code(
+            "nic-missing", "warning", "rule", "a host shows fewer adapters than its peers", "look at adapter and cable"
+        ),
+        Code("nic-unnamed", "note", "rule", "an unnamed adapter sits where a host's should", "name it after its host"),
+        Code("port-irregular", "note", "rule", "right leaf, other port than the host's peers", "none needed"),
+        Code("port-off-pattern", "note", "rule", "cables of a bundle crossed at their ports", "none needed"),
+        Code("planes-touch", "error", "rule", "a cable joins planes that are apart", "re-plug it inside its plane"),
+        Code("planes-apart", "error", "rule", "a plane in parts that no cable joins", "join them as the others are"),
+        Code("pattern-other", "note", "rule", "a switch cabled to a pattern of its own, total alike", "none needed"),
+        Code("rule-not-learnt", "note", "rule", "too few agree to tell what is normal", "give the design (--against)"),
+        # What differs from the design, or, for the first four, from what the majority says the design is.
+        Code("swapped", "error", "design", "two cables exchanged an end", "exchange the two ends"),
+        Code("rotated", "error", "design", "cables plugged around a circle", "move each to the port of the next"),
+        Code("shifted", "error", "design", "a row of cables off by a step", "move each, from the free end on"),
+        Code("miswired", "error", "design", "one end of a cable in a wrong place", "move that end"),
+        Code("missing", "error", "design", "a planned cable lacks", "lay it"),
+        Code("unplanned", "warning", "design", "a cable that no plan has", "remove it, or plan it"),
+        Code("device-missing", "error", "design", "a planned device lacks, and its cables", "install it"),
+        Code("device-extra", "warning", "design", "a device that no plan has", "remove it, or plan it"),
+        Code(
+            "devices-exchanged", "warning", "design", "a device stands where the plan has another", "rename or exchange"
+        ),
+        Code("rate-unlike-plan", "error", "design", "a link slower than planned", "reseat or change the cable"),
+        Code("adapter-unlike-plan", "error", "design", "other adapter of the planned host", "use the planned adapter"),
+        Code("wrong-design", "error", "design", "too little in common to compare", "give the design of this fabric"),
+        Code("spelling", "error", "design", "most differences are one spelling", "spell the ports alike"),
+        Code("accept-expired", "warning", "ports", "an accepted deviation whose time is over", "mend it, or renew it"),
+        Code("accept-unused", "note", "ports", "an accepted deviation that is not found", "take it off the list"),
+    )
+}
+
+
+def code_of(code: str) -> Code:
+    """The row of a code.
+
+    >>> code_of("rail-swap").severity
+    'error'
+    """
+    return CODES[code]

@@ -1,0 +1,115 @@
+"""What was found and what should be as one fabric: shared nodes and ports, every cable of either side once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from topo.fabric import Fabric, State
+from topo.table import Array, Labels, Table, freeze, repeated
+
+__all__ = ["Comparison", "NewCables", "appended", "with_laid"]
+
+_Table = TypeVar("_Table", bound=Table)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Both sides in one fabric: ``both`` holds every cable found or planned, two masks over its links say which.
+
+    The rows of the found fabric come first and keep their numbers. A cable that only the plan has lies behind them.
+    """
+
+    both: Fabric
+    found: NDArray[np.bool_]
+    planned: NDArray[np.bool_]
+
+    def state(self, links: ArrayLike) -> State:
+        """The state in which just these links (a mask) are there."""
+        return State(None, freeze(np.asarray(links, bool)), None)
+
+    def healthy(self) -> State:
+        """As planned."""
+        return self.state(self.planned)
+
+    def as_found(self) -> State:
+        """As found."""
+        return self.state(self.found)
+
+    def with_faults(self, lacks: ArrayLike, extra: ArrayLike) -> NDArray[np.bool_]:
+        """The links there when just these faults are: planned ones without ``lacks`` and with ``extra``."""
+        there = self.planned.copy()
+        there[np.asarray(lacks, np.int64)] = False
+        there[np.asarray(extra, np.int64)] = True
+        return there
+
+    def mended(self, lacks: ArrayLike, extra: ArrayLike) -> NDArray[np.bool_]:
+        """The links there when just these faults are mended: found ones with ``lacks`` and without ``extra``."""
+        there = self.found.copy()
+        there[np.asarray(lacks, np.int64)] = True
+        there[np.asarray(extra, np.int64)] = False
+        return there
+
+
+@dataclass(frozen=True, eq=False)
+class NewCables:
+    """Cables to add to a fabric: nodes, ports (row, or -1 for a port nobody knows), rate and kind of each."""
+
+    a: NDArray[np.int64]
+    b: NDArray[np.int64]
+    port_a: NDArray[np.int64]
+    port_b: NDArray[np.int64]
+    gbps: NDArray[np.float64]
+    kind: NDArray[np.str_]
+
+    def __len__(self) -> int:
+        return len(self.a)
+
+
+def with_laid(fabric: Fabric, laid: NewCables) -> Fabric:
+    """The fabric with cables added behind its own; ends on unknown ports get a port without a label."""
+    n = len(laid)
+    if not n:
+        return fabric
+    ends = np.stack([laid.port_a, laid.port_b])
+    nodes = np.stack([laid.a, laid.b])
+    unknown = ends < 0
+    ends = ends.copy()
+    ends[unknown] = len(fabric.ports) + np.arange(int(unknown.sum()))
+    rates = np.stack([laid.gbps, laid.gbps])[unknown]
+    ports = appended(fabric.ports, int(unknown.sum()), node=nodes[unknown], label=[""] * int(unknown.sum()), gbps=rates)
+    links = appended(
+        fabric.links,
+        n,
+        port_a=ends[0],
+        port_b=ends[1],
+        capacity_gbps=laid.gbps,
+        kind=laid.kind.tolist(),
+        evidence=["planned"] * n,
+    )
+    return replace(fabric, ports=ports, links=links)
+
+
+def appended(table: _Table, n: int, **values: Any) -> _Table:
+    """The table with ``n`` rows behind its own; columns not given take their default."""
+    columns: dict[str, Any] = {}
+    for name, spec in table.columns().items():
+        own = getattr(table, name)
+        given = values.get(name)
+        if spec.dtype is Labels:
+            columns[name] = _joined(own, given, spec.default, n)
+        else:
+            more: Array = repeated(spec.default, n, spec.dtype) if given is None else np.asarray(given, spec.dtype)
+            columns[name] = np.concatenate([own, more]).astype(own.dtype if own.dtype.kind != "U" else np.str_)
+    return type(table)(**columns)
+
+
+def _joined(own: Labels, given: Any, default: str | None, n: int) -> Labels:
+    more = given if isinstance(given, Labels) else Labels.of(given if given is not None else [default] * n)
+    names = {label: code for code, label in enumerate(own.labels.tolist())}
+    lookup = np.array([names.setdefault(label, len(names)) for label in more.labels.tolist()] + [-1], np.int32)
+    codes = np.concatenate([own.codes, lookup[more.codes]])
+    return Labels(codes, np.array(list(names), np.str_))

@@ -1,0 +1,208 @@
+"""What the faults of a wiring cost: each alone on the healthy fabric, all together, and the first aid."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topo.analysis.failures.measures import touched
+from topo.errors import DisconnectedError, TopoError
+from topo.fabric import FORWARDS_ALL
+from topo.result import Standing
+from topo.routing.loads import LinkLoads, link_loads
+from topo.table import Array
+from topo.traffic import Demand, all_to_all, line_rate_gbps, permutation
+from topo.wiring.answer import Consequence, Measured
+from topo.wiring.comparison import Comparison
+from topo.wiring.finding import Finding, Price
+
+__all__ = ["MOST_PRICED", "priced"]
+
+MOST_PRICED = 200
+"""Faults that get a price of their own; more than that are seldom read one by one."""
+
+_SEED = 0
+_HOW = "flows split evenly over all shortest paths; InfiniBand forwards by destination, one path each"
+
+
+@dataclass(frozen=True, eq=False)
+class _Scale:
+    """The all-to-all on the healthy fabric: theta, what fits of it, what was lost and overloaded there already."""
+
+    comparison: Comparison
+    demand: Demand
+
+    def loads(self, links: Array) -> LinkLoads:
+        """Loads with just these links there."""
+        return link_loads(self.comparison.both, self.demand, state=self.comparison.state(links))
+
+    @cached_property
+    def healthy(self) -> LinkLoads:
+        return self.loads(self.comparison.planned)
+
+    @cached_property
+    def found(self) -> LinkLoads:
+        return self.loads(self.comparison.found)
+
+    @cached_property
+    def theta(self) -> float:
+        """What fits of the demand in the healthy fabric, at most all of it."""
+        return min(1.0, self.healthy.theta)
+
+    def left(self, loads: LinkLoads) -> float:
+        """Part of the healthy throughput that is left."""
+        return min(1.0, min(1.0, loads.theta) / self.theta) if self.theta > 0 else math.nan
+
+    def lost_gbps(self, loads: LinkLoads) -> float:
+        """Rate that does not get through when all send what fits in the healthy fabric.
+
+        Sum over arcs of what is above their capacity, and the flows that have no path any more.
+        """
+        over = np.maximum(self.theta * loads.arc_gbps - loads.capacity_gbps, 0.0)
+        cut = max(loads.lost_gbps - self.healthy.lost_gbps, 0.0)
+        lost = float(over.sum()) + self.theta * cut
+        return lost if lost > 1e-9 * max(self.demand.total_gbps, 1.0) else 0.0
+
+    def cut_off(self, loads: LinkLoads, links: Array) -> int:
+        """Endpoints that reach most others when healthy and no longer do."""
+        if loads.lost_pairs <= self.healthy.lost_pairs:
+            return 0
+        now = touched(self.comparison.both, self.comparison.state(links))[0]
+        return max(0, now - touched(self.comparison.both, self.comparison.healthy())[0])
+
+
+def priced(
+    comparison: Comparison,
+    findings: Sequence[Finding],
+    *,
+    apart: Array | None = None,
+    bisection: bool = True,
+    most: int = MOST_PRICED,
+) -> tuple[tuple[Finding, ...], Consequence | None, str]:
+    """The findings with their prices, what all cost together, and why nothing is priced ('' where it is).
+
+    A fault is priced alone on the fabric that is otherwise as it should be: the least part of an all-to-all that
+    fits under an even split over all shortest paths, and the rate that is lost at full injection. Ranking by the
+    fabric as found would say nothing: of 13 equal bottlenecks mending one changes nothing.
+    """
+    faults = [i for i, one in enumerate(findings) if one.lacks or one.extra]
+    if not faults:
+        return tuple(findings), None, "no fault changes what a link carries"
+    try:
+        scale = _Scale(comparison, _demand(comparison, apart))
+        answer = list(findings)
+        for i in faults[:most]:
+            answer[i] = _with_price(scale, findings[i])
+        return tuple(answer), _together(scale, answer, len(faults), min(len(faults), most), bisection), ""
+    except (TopoError, MemoryError) as error:
+        return tuple(findings), None, f"no fault is priced: {error}"
+
+
+def _demand(comparison: Comparison, apart: Array | None) -> Demand:
+    """All-to-all of the endpoints at the usual line rate, without those ``apart`` (a mask over nodes).
+
+    Slower endpoints and managers on switches of their own would set everyone's pace.
+    """
+    both = comparison.both
+    healthy = both if comparison.planned.all() else both.without(links=~comparison.planned)
+    rate, ends = line_rate_gbps(healthy), healthy.endpoints
+    wanted = rate > 0
+    if apart is not None:
+        wanted &= ~np.append(apart, np.zeros(len(both.nodes) - len(apart), bool))[ends]
+    values, times = np.unique(rate[wanted], return_counts=True)
+    if len(values):
+        wanted &= rate >= values[np.argmax(times)] * (1 - 1e-9)
+    return all_to_all(healthy, ends[wanted] if wanted.sum() > 1 else None)
+
+
+def _with_price(scale: _Scale, one: Finding) -> Finding:
+    comparison = scale.comparison
+    there = comparison.with_faults(one.lacks, one.extra)
+    loads = scale.loads(there)
+    gain = scale.left(scale.loads(comparison.mended(one.lacks, one.extra))) - scale.left(scale.found)
+    price = Price(scale.left(loads), scale.lost_gbps(loads), scale.cut_off(loads, there), max(gain, 0.0))
+    said = [one.words] if one.words else []
+    said.append(f"alone it leaves {100 * price.theta:.4g} % of an all-to-all")
+    if price.cut_off:
+        said.append(f"{price.cut_off:,} endpoint(s) cut off")
+    below = _below(comparison, one)
+    if below and price.theta < 1:
+        said.append(f"jobs on the endpoints of {below} suffer most")
+    said.append(f"mending it alone now gains {100 * price.gain:.3g} %" if price.gain > 5e-5 else
+                "mending it alone now gains nothing while the others stand")  # fmt: skip
+    return replace(one, price=price, lost_gbps=price.lost_gbps, words="; ".join(said))
+
+
+def _below(comparison: Comparison, one: Finding) -> str:
+    """The leaves, or what stands lowest, that the fault touches."""
+    fabric = comparison.both
+    rows = np.array([*one.lacks, *one.extra], np.int64)
+    ends = np.unique(np.concatenate([fabric.link_a[rows], fabric.link_b[rows]]))
+    switches = ends[fabric.nodes.forwards[ends] == FORWARDS_ALL]
+    if not switches.size:
+        return ""
+    lowest = switches[fabric.nodes.tier[switches] == fabric.nodes.tier[switches].min()]
+    names = fabric.nodes.name[lowest].tolist()
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def _together(scale: _Scale, findings: list[Finding], n: int, n_priced: int, bisection: bool) -> Consequence:
+    comparison = scale.comparison
+    measures = [_measured("all-to-all theta", "", scale.healthy.theta, scale.found.theta)]
+    rows = scale.demand.blocks[0].sources
+    one_to_one = permutation(comparison.both, rows, seed=_SEED)
+    healthy, found = (link_loads(comparison.both, one_to_one, state=state).theta
+                      for state in (comparison.healthy(), comparison.as_found()))  # fmt: skip
+    measures.append(_measured(f"permutation theta, seed {_SEED}", "", healthy, found))
+    if bisection:
+        measures += _bisection(comparison)
+    pairs, shut = _first_aid(comparison, findings)
+    aid = math.nan
+    if shut.any():
+        aid = scale.left(scale.loads(comparison.found & ~shut))
+        if aid <= scale.left(scale.found):
+            pairs, shut = (), np.zeros_like(shut)
+    cut_off = scale.cut_off(scale.found, comparison.found)
+    return Consequence(tuple(measures), cut_off, n, n_priced, pairs, int(shut.sum()), aid)
+
+
+def _measured(name: str, unit: str, healthy: float, found: float) -> Measured:
+    return Measured(name, unit, Standing("model", _HOW), healthy, healthy, found, found)
+
+
+def _bisection(comparison: Comparison) -> list[Measured]:
+    """The bracket on bisection bandwidth, healthy and found; none where the fabric is in parts."""
+    from topo.analysis.bisection import bisection_bandwidth
+
+    try:
+        healthy = bisection_bandwidth(comparison.both, state=comparison.healthy())
+        found = bisection_bandwidth(comparison.both, state=comparison.as_found())
+    except DisconnectedError:
+        return []
+    kind = "exact" if healthy.exact and found.exact else "bracket"
+    standing = Standing(kind, f"{found.lower_how}; {found.upper_how}" if kind == "bracket" else found.upper_how)
+    return [
+        Measured("bisection bandwidth", "Gb/s", standing, healthy.lower_gbps, healthy.upper_gbps,
+                 found.lower_gbps, found.upper_gbps)
+    ]  # fmt: skip
+
+
+def _first_aid(comparison: Comparison, findings: list[Finding]) -> tuple[tuple[str, ...], NDArray[np.bool_]]:
+    """Pairs of switches that lack some of their cables, and the cables they have left."""
+    fabric = comparison.both
+    n = len(fabric.nodes)
+    low = np.minimum(fabric.link_a, fabric.link_b).astype(np.int64)
+    key = low * n + np.maximum(fabric.link_a, fabric.link_b)
+    full = fabric.nodes.forwards == FORWARDS_ALL
+    lacks = np.array([row for one in findings if not one.extra for row in one.lacks], np.int64)
+    lacks = lacks[full[fabric.link_a[lacks]] & full[fabric.link_b[lacks]]] if lacks.size else lacks
+    shut = comparison.found & np.isin(key, key[lacks])
+    names = fabric.nodes.name
+    pairs = dict.fromkeys(f"{names[fabric.link_a[row]]} - {names[fabric.link_b[row]]}" for row in lacks.tolist()
+                          if (key[shut] == key[row]).any())  # fmt: skip
+    return tuple(pairs), shut

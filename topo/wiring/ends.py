@@ -1,0 +1,215 @@
+"""What the ends of the cables say by themselves: ports used twice, breakouts, rates, parts, one-sided links, names."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topo.parts.switches import SWITCHES
+from topo.table import Array
+from topo.wiring.cabling import Cabling
+from topo.wiring.finding import finding
+from topo.wiring.learnt import Learnt
+
+__all__ = ["judge_ends"]
+
+_LEG = re.compile(r"(?P<port>.*\d)(?:[/:]|s)(?P<leg>\d+)\Z")
+_PARTS = {part.name: part for part in SWITCHES}
+_MANY = 0.1
+_RATES_DIFFER = "the ends state different rates"
+_SLACK = 1e-6
+_FACTORY = re.compile(r"\bTechnologies\b|\bInfiniHost\b|^MT\d{4,6}\b|\b(Voltaire|QLogic|TrueScale)\b", re.IGNORECASE)
+
+
+def judge_ends(cabling: Cabling, learnt: Learnt) -> None:
+    """Every check that needs one look at the ends of a cable, one function a fault."""
+    _ports_used_twice(cabling, learnt)
+    _one_sided(cabling, learnt)
+    _breakouts(cabling, learnt)
+    _port_rates(cabling, learnt)
+    _ports_of_parts(cabling, learnt)
+    _loops(cabling, learnt)
+    _factory_names(cabling, learnt)
+    _duplicate_names(cabling, learnt)
+
+
+def _ports_used_twice(cabling: Cabling, learnt: Learnt) -> None:
+    links = cabling.fabric.links
+    ends = np.concatenate([links.port_a, links.port_b]).astype(np.int64)
+    rows = np.tile(np.arange(len(links)), 2)
+    times = np.bincount(ends, minlength=len(cabling.fabric.ports))
+    twice = np.flatnonzero(times > 1)
+    if not twice.size:
+        return
+    seen = links.evidence.is_any("both ends", "one end")
+    order = np.argsort(ends, kind="stable")
+    ends, rows = ends[order], rows[order]
+    for port in twice.tolist():
+        low, high = np.searchsorted(ends, [port, port + 1])
+        mine = rows[low:high].tolist()
+        code = "link-ambiguous" if seen[mine].all() else "port-used-twice"
+        said = " and ".join(learnt.link_text(link) + _line(cabling, link) for link in mine[:4])
+        place = cabling.port_name(port)
+        learnt.findings.append(finding(code, place, f"{len(mine)} cables: {said}", at=cabling.place(mine[-1])))
+
+
+def _line(cabling: Cabling, link: int) -> str:
+    line = int(cabling.fabric.links.line[link])
+    return f" (line {line})" if line else ""
+
+
+def _one_sided(cabling: Cabling, learnt: Learnt) -> None:
+    """Links that one end reports; many of them are one finding: a discovery cut short."""
+    rows = cabling.links[cabling.fabric.links.evidence.is_any("one end")[cabling.links]]
+    if not rows.size:
+        return
+    if len(rows) > max(_MANY * len(cabling.links), 20):
+        said = (
+            f"{len(rows):,} of {len(cabling.links):,} links are reported by one end only; the discovery seems cut short"
+        )
+        learnt.findings.append(finding("link-one-sided", f"{len(rows):,} links", said, severity="error"))
+        return
+    for link in rows.tolist():
+        said = "its other end does not report it; it carries nothing in any number"
+        learnt.findings.append(finding("link-one-sided", learnt.link_text(link), said, at=cabling.place(link)))
+
+
+def _breakouts(cabling: Cabling, learnt: Learnt) -> None:
+    """A port that is used whole and by legs, and legs beyond those that the rate of its cage splits into."""
+    ports = cabling.fabric.ports
+    labels = ports.label.labels.tolist()
+    split = {code: match for code, label in enumerate(labels) if (match := _LEG.match(label))}
+    if not split:
+        return
+    code_of = {label: code for code, label in enumerate(labels)}
+    parent = np.full(len(labels) + 1, -1)
+    leg = np.zeros(len(labels) + 1, np.int64)
+    for code, match in split.items():
+        parent[code], leg[code] = code_of.get(match["port"], -1), int(match["leg"])
+    used = np.flatnonzero(cabling.cabled & cabling.is_switch[ports.node])
+    key = ports.node[used].astype(np.int64) * (len(labels) + 1) + ports.label.codes[used]
+    above = ports.node[used].astype(np.int64) * (len(labels) + 1) + parent[ports.label.codes[used]]
+    both = (parent[ports.label.codes[used]] >= 0) & np.isin(above, key)
+    legs: dict[int, list[int]] = defaultdict(list)
+    for row, whole in zip(used[both].tolist(), above[both].tolist(), strict=True):
+        legs[whole].append(row)
+    for rows in legs.values():
+        codes = ports.label.codes[rows]
+        shown = ", ".join(map(str, sorted(leg[codes].tolist())))
+        name = f"{cabling.fabric.nodes.name[ports.node[rows[0]]]} port {labels[parent[codes[0]]]}"
+        said = f"the port is used whole and by leg(s) {shown}"
+        at = cabling.place(int(cabling.link_of_port[rows[0]]))
+        learnt.findings.append(finding("breakout-conflict", name, said, at=at))
+    _legs_beyond(cabling, used, leg[ports.label.codes[used]], learnt)
+
+
+def _legs_beyond(cabling: Cabling, used: Array, leg: Array, learnt: Learnt) -> None:
+    """Legs numbered beyond what the rate of the part's cage allows: 800G split at 200G has four."""
+    fabric = cabling.fabric
+    parts = fabric.nodes.part.labels.tolist()
+    cage = np.array([_PARTS[name].chip_gbps / _PARTS[name].n_cages if name in _PARTS else np.inf for name in parts])
+    cage_of = np.append(cage, np.inf)[fabric.nodes.part.codes[fabric.ports.node[used]]]
+    rate = fabric.links.capacity_gbps[cabling.link_of_port[used]]
+    for i in np.flatnonzero((leg > 0) & (rate * leg > cage_of * (1 + _SLACK))).tolist():
+        part = fabric.nodes.part[int(fabric.ports.node[used[i]])]
+        n_legs = int(cage_of[i] / rate[i])
+        said = f"leg {leg[i]} at {rate[i]:g} Gb/s; a cage of {part} has {cage_of[i]:g} Gb/s, {n_legs} legs"
+        at = cabling.place(int(cabling.link_of_port[used[i]]))
+        learnt.findings.append(finding("breakout-beyond", cabling.port_name(int(used[i])), said, at=at))
+
+
+def _port_rates(cabling: Cabling, learnt: Learnt) -> None:
+    """Ports of different rate at the ends of a cable, and cables faster than any port of the switch's part."""
+    fabric, rows = cabling.fabric, cabling.links
+    ends = np.stack([fabric.links.port_a[rows], fabric.links.port_b[rows]])
+    a, b = fabric.ports.gbps[ends]
+    rate = fabric.links.capacity_gbps[rows]
+    parts = fabric.nodes.part.labels.tolist()
+    fastest = np.array([max(mode.gbps for mode in _PARTS[name].modes) if name in _PARTS else np.inf for name in parts])
+    most = np.append(fastest, np.inf)[fabric.nodes.part.codes[fabric.ports.node[ends]]].min(axis=0)
+    slow = rate > most * (1 + _SLACK)
+    differ = (np.abs(a - b) > _SLACK * np.fmax(a, b)) & ~slow
+    # A port may be faster than its cable: adapters with a 400G port on 200G links are no fault if all are so.
+    differ &= differ.sum() <= _MANY * max(len(rows), 1)
+    for i in np.flatnonzero(slow | differ).tolist():
+        link = int(rows[i])
+        code = "port-too-slow" if slow[i] else "rate-mismatch"
+        said = f"a cable of {rate[i]:g} Gb/s on a switch whose ports run at {most[i]:g} at most" if slow[i] else (
+            f"ports of {a[i]:g} and {b[i]:g} Gb/s"
+        )  # fmt: skip
+        learnt.findings.append(finding(code, learnt.link_text(link), said, at=cabling.place(link)))
+    for note in fabric.origin.notes:  # a discovery states the rate at either end; the fabric keeps the lower
+        head, _, link_text = note.text.partition(": ")
+        if head.startswith(_RATES_DIFFER) and " - " in link_text:
+            said = "its ends report different rates; the lower one holds"
+            learnt.findings.append(
+                finding("rate-mismatch", link_text, said, severity="note", at=(note.source, note.line))
+            )
+
+
+def _ports_of_parts(cabling: Cabling, learnt: Learnt) -> None:
+    """Port numbers above those the part has, and more cables than it has ports."""
+    fabric = cabling.fabric
+    if not len(fabric.nodes.part.labels):
+        return
+    most = np.array(
+        [max((mode.n_ports for mode in _PARTS[name].modes), default=0) if name in _PARTS else 0
+         for name in fabric.nodes.part.labels.tolist()] + [0]
+    )  # fmt: skip
+    ports_of = most[fabric.nodes.part.codes]
+    numeric = np.array([text.isdecimal() for text in fabric.ports.label.labels.tolist()] + [False], bool)
+    rows = np.flatnonzero(cabling.cabled & numeric[fabric.ports.label.codes])
+    node = fabric.ports.node[rows]
+    beyond = rows[
+        (ports_of[node] > 0) & (_as_number(fabric.ports.label.labels)[fabric.ports.label.codes[rows]] > ports_of[node])
+    ]
+    own = np.zeros(len(fabric.ports), bool)
+    own[np.concatenate([fabric.links.port_a[cabling.links], fabric.links.port_b[cabling.links]])] = True
+    for row in beyond[own[beyond]].tolist():
+        node_row = int(fabric.ports.node[row])
+        said = f"{fabric.nodes.part[node_row]} has ports 1 to {ports_of[node_row]}"
+        link = int(cabling.link_of_port[row])
+        learnt.findings.append(finding("port-beyond", cabling.port_name(row), said, at=cabling.place(link)))
+    used = np.bincount(fabric.ports.node[np.flatnonzero(own)], minlength=len(fabric.nodes))
+    for node_row in np.flatnonzero((ports_of > 0) & (used > ports_of)).tolist():
+        said = f"{used[node_row]} cabled ports; {fabric.nodes.part[node_row]} has {ports_of[node_row]}"
+        learnt.findings.append(finding("ports-too-many", str(fabric.nodes.name[node_row]), said))
+
+
+def _as_number(labels: Array) -> NDArray[np.int64]:
+    return np.array(
+        [int(text) if text.isdecimal() and len(text) < 10 else 0 for text in labels.tolist()] + [0], np.int64
+    )
+
+
+def _loops(cabling: Cabling, learnt: Learnt) -> None:
+    fabric = cabling.fabric
+    loops = np.flatnonzero((fabric.link_a == fabric.link_b) & ~fabric.links.kind.is_any("host_io", "scale_up"))
+    for link in loops.tolist():
+        said = "both ends are on one device; it carries no traffic between devices"
+        operation = learnt.link_text(link)
+        learnt.findings.append(finding("cable-to-itself", operation, said, at=cabling.place(link)))
+
+
+def _factory_names(cabling: Cabling, learnt: Learnt) -> None:
+    names = cabling.fabric.nodes.name[np.unique(cabling.nic)]
+    kinds: dict[str, int] = defaultdict(int)
+    for name in names.tolist():
+        if _FACTORY.search(name):
+            kinds[name] += 1
+    for name, n in kinds.items():
+        said = f"{n:,} adapter(s) are called {name!r}; their hosts are unknown, rails are not judged there"
+        learnt.findings.append(finding("name-factory", name, said))
+
+
+def _duplicate_names(cabling: Cabling, learnt: Learnt) -> None:
+    """Switches or named adapters that share a name; factory names are told apart."""
+    rows = np.unique(np.concatenate([cabling.low, cabling.high, cabling.leaf, cabling.nic]))
+    names, times = np.unique(cabling.fabric.nodes.name[rows], return_counts=True)
+    for name, n in zip(names[times > 1].tolist(), times[times > 1].tolist(), strict=True):
+        if name and not _FACTORY.search(name):
+            said = f"{n:,} devices bear this name; what is said of one of them may be another"
+            learnt.findings.append(finding("name-duplicate", name, said))

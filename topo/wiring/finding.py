@@ -1,0 +1,155 @@
+"""One fault of a wiring: what, where, by what evidence, at what cost, and how to mend it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from topo.errors import ParameterError
+from topo.result import hidden
+from topo.units import format_gbps
+from topo.wiring.codes import CODES, SEVERITIES
+
+__all__ = ["FAIL_ON", "Finding", "Operation", "Price", "finding", "is_at_least"]
+
+_MOST_SHOWN = 4
+
+FAIL_ON = ("error", "warning", "never")
+"""What makes a validation fail: errors, errors and warnings, nothing."""
+
+
+class Operation(NamedTuple):
+    """One job at the cables, rows of links in the fabric that holds both sides (:class:`topo.wiring.Comparison`).
+
+    ``move``: cable ``found`` is to become cable ``planned``, one end stays; ``remove``: ``found`` goes and
+    ``planned`` is -1; ``add``: ``planned`` is laid and ``found`` is -1. ``text`` says it with names and ports.
+    """
+
+    kind: str
+    found: int
+    planned: int
+    text: str
+
+
+class Price(NamedTuple):
+    """What one fault costs, alone on the fabric that is otherwise as it should be.
+
+    ``theta`` is the part of an all-to-all that fits, of what fits without the fault; ``lost_gbps`` the rate that does
+    not get through when every endpoint sends as much as fits without the fault; ``cut_off`` endpoints have no path;
+    ``gain`` is what mending it alone, all other faults left, gives in theta.
+    """
+
+    theta: float
+    lost_gbps: float
+    cut_off: int
+    gain: float
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One fault, once.
+
+    ``place`` names the devices and ports and is what an accepted deviation is matched by; ``where`` is that behind
+    file and line. ``lost_gbps`` is nan where nothing was computed. ``lacks`` and ``extra`` are rows of links in the
+    comparison: planned and not found, found and not planned.
+    """
+
+    code: str
+    severity: str
+    place: str
+    evidence: str
+    fix: str
+    words: str = ""
+    lost_gbps: float = math.nan
+    source: str = ""
+    line: int = 0
+    accepted: str = ""
+    price: Price | None = None
+    operations: tuple[Operation, ...] = hidden(default=())
+    lacks: tuple[int, ...] = hidden(default=())
+    extra: tuple[int, ...] = hidden(default=())
+
+    @property
+    def where(self) -> str:
+        """The place behind its file and line, as editors jump to it."""
+        if not self.source:
+            return self.place
+        return f"{self.source}:{self.line}: {self.place}" if self.line else f"{self.source}: {self.place}"
+
+    @property
+    def meaning(self) -> str:
+        """What the code stands for."""
+        return CODES[self.code].meaning
+
+    def to_record(self) -> dict[str, Any]:
+        """The finding as JSON has it: code, severity, where, evidence, lost_gbps, words, fix, why it is accepted."""
+        record: dict[str, Any] = {
+            "code": self.code,
+            "severity": self.severity,
+            "where": self.where,
+            "evidence": self.evidence,
+            "lost_gbps": None if math.isnan(self.lost_gbps) else self.lost_gbps,
+            "words": self.words,
+            "fix": self.fix,
+        }
+        if self.accepted:
+            record["accepted"] = self.accepted
+        return record
+
+    def __str__(self) -> str:
+        cost = "" if math.isnan(self.lost_gbps) else f" [{format_gbps(self.lost_gbps)} lost]"
+        return f"{self.severity} {self.code}{cost}: {self.where}: {self.evidence}"
+
+
+def finding(
+    code: str,
+    place: str,
+    evidence: str,
+    *,
+    fix: str = "",
+    severity: str = "",
+    at: tuple[str, int] = ("", 0),
+    operations: tuple[Operation, ...] = (),
+    lacks: tuple[int, ...] = (),
+    extra: tuple[int, ...] = (),
+    words: str = "",
+) -> Finding:
+    """A finding of a known code; severity is the code's unless given, the fix its operations, else the code's.
+
+    >>> str(finding("rail-swap", "host-1", "HCA-5 and HCA-6 sit on each other's leaves"))
+    "error rail-swap: host-1: HCA-5 and HCA-6 sit on each other's leaves"
+    """
+    row = CODES[code]
+    if operations and not fix:
+        fix = "; ".join(operation.text for operation in operations[:_MOST_SHOWN])
+        if len(operations) > _MOST_SHOWN:
+            fix += f"; and {len(operations) - _MOST_SHOWN:,} more"
+    return Finding(
+        code,
+        severity or row.severity,
+        place,
+        evidence,
+        fix or row.fix,
+        words=words,
+        source=at[0],
+        line=at[1],
+        operations=operations,
+        lacks=lacks,
+        extra=extra,
+    )
+
+
+def is_at_least(severity: str, fail_on: str) -> bool:
+    """Whether a severity makes a validation fail.
+
+    >>> is_at_least("warning", "error"), is_at_least("error", "warning"), is_at_least("error", "never")
+    (False, True, False)
+
+    :raises ParameterError: ``fail_on`` is none of :data:`FAIL_ON`.
+    """
+    if fail_on not in FAIL_ON:
+        raise ParameterError(f"fail_on is {fail_on!r}; use {', '.join(FAIL_ON)}")
+    if fail_on == "never":
+        return False
+    return SEVERITIES.index(severity) <= SEVERITIES.index(fail_on)

@@ -1,0 +1,149 @@
+"""The design laid over what was found: by names, else by structure; whether it is the right design at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topo.wiring.cabling import Cabling
+from topo.wiring.finding import Finding, finding
+from topo.wiring.matching import Laying, Matched, image_of, laid_by_image, lay_over, matched_by_name
+from topo.wiring.structure import Boxes, boxes_of
+from topo.wiring.votes import best_image, least_operations, refined
+
+__all__ = ["Laid", "laid_design"]
+
+_SERVES = 0.5
+_WRONG = 0.1
+_SPELT = 0.7
+_SAME = 0.9
+
+
+@dataclass(frozen=True, eq=False)
+class Laid:
+    """Both sides matched, sentences that say how, findings about the identification, a bound on the operations."""
+
+    matched: Matched
+    said: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    least: int
+    is_wrong: bool = False
+
+
+def laid_design(found: Cabling, planned: Cabling) -> Laid:
+    """Identify planned with found devices, by name where names serve and by structure where they do not.
+
+    Names serve where at least half of the cables of the smaller side agree by them. Structure is trusted only where it
+    explains half: chance explains up to a third of a wrong design.
+    """
+    by_name = matched_by_name(found, planned)
+    matched = lay_over(found, planned, by_name)
+    if matched.share >= _SERVES:
+        return _exchanged(found, planned, by_name, _as_spelt(found, planned, by_name, matched))
+    spelt = _as_spelt(found, planned, by_name, matched)
+    if spelt.findings:
+        return spelt
+    boxes = boxes_of(found, planned)
+    image = best_image(*boxes)
+    if image.share >= _SERVES:
+        n = int((image.of >= 0).sum())
+        how = (
+            f"{100 * matched.share:.0f} % of the cables agree by name; {n:,} devices identified by their ports instead"
+        )
+        by_port = lay_over(found, planned, laid_by_image(found, planned, boxes, image, how))
+        said = (f"ports explain {100 * image.share:.4g} % of the cables of the smaller side",)
+        least = min(len(by_port.best), least_operations(*boxes))
+        return Laid(by_port, said, (), least)
+    if matched.share >= _WRONG:
+        return spelt
+    question = (
+        f"these two have {100 * matched.share:.0f} % of their cables in common ({matched.n_common:,} of "
+        f"{len(found.links):,} found and {len(planned.links):,} planned); by structure alone "
+        f"{100 * image.share:.0f} % could be; is this the right design?"
+    )
+    wrong = finding("wrong-design", planned.fabric.name, question)
+    return Laid(matched, (), (wrong,), 0, is_wrong=True)
+
+
+def _as_spelt(found: Cabling, planned: Cabling, laying: Laying, matched: Matched) -> Laid:
+    """The same, devices alone compared where they agree and ports hardly do: the two spell ports otherwise."""
+    same = Laid(matched, (), (), len(matched.best))
+    if matched.by_device or matched.share >= _SPELT:
+        return same
+    loose = lay_over(found, planned, laying, by_device=True)
+    if loose.share < _SAME:
+        return same
+    examples = _port_examples(found, planned, laying)
+    said = (
+        f"{100 * loose.share:.0f} % of the cables agree by device and {100 * matched.share:.0f} % by port too: "
+        f"the two name ports otherwise{examples}; ports are not compared"
+    )
+    return Laid(loose, (), (finding("spelling", planned.fabric.name, said),), len(loose.best))
+
+
+def _port_examples(found: Cabling, planned: Cabling, laying: Laying) -> str:
+    lost = np.flatnonzero((laying.port < 0) & planned.cabled & (laying.node[planned.fabric.ports.node] >= 0))
+    if not lost.size:
+        return ""
+    row = int(lost[0])
+    node = int(laying.node[planned.fabric.ports.node[row]])
+    own = np.flatnonzero((found.fabric.ports.node == node) & found.cabled)
+    if not own.size:
+        return ""
+    return f" (planned {planned.port_name(row)!r}, found {found.port_name(int(own[0]))!r})"
+
+
+def _exchanged(found: Cabling, planned: Cabling, laying: Laying, laid: Laid) -> Laid:
+    """The same, devices that stand in each other's place taken for what their cables say they are."""
+    if laid.matched.by_device or len(laid.matched.best) < 4:
+        return laid
+    boxes = boxes_of(found, planned)
+    start = image_of(laying, boxes, found, planned)
+    image = refined(*boxes, start)
+    renamed = np.flatnonzero((image.of != start) & (start >= 0) & (image.of >= 0))
+    if not renamed.size:
+        return laid
+    by_port = lay_over(found, planned, laid_by_image(found, planned, boxes, image, laid.matched.how))
+    if len(by_port.best) + len(renamed) >= len(laid.matched.best):
+        return laid
+    findings = _say_exchanged(found, planned, boxes, start, image.of, renamed)
+    said = (f"{len(renamed):,} devices stand where others are planned: {len(laid.matched.best):,} operations become "
+            f"{len(by_port.best):,}",)  # fmt: skip
+    return Laid(by_port, said, (*laid.findings, *findings), len(by_port.best))
+
+
+def _say_exchanged(
+    found: Cabling,
+    planned: Cabling,
+    boxes: tuple[Boxes, Boxes],
+    start: NDArray[np.int64],
+    image: NDArray[np.int64],
+    renamed: NDArray[np.int64],
+) -> list[Finding]:
+    """A finding for each circle of devices in each other's place."""
+    name_f, name_p = (_box_names(side, box) for side, box in zip((found, planned), boxes, strict=True))
+    home = {int(start[box]): int(box) for box in np.flatnonzero(start >= 0)}
+    left = dict.fromkeys(renamed.tolist())
+    findings = []
+    while left:
+        box = next(iter(left))
+        circle = []
+        while box in left:
+            del left[box]
+            circle.append(box)
+            box = home.get(int(image[box]), -1)
+        said = "; ".join(f"{name_f[one]} is cabled as {name_p[int(image[one])]} is planned" for one in circle[:6])
+        place = ", ".join(name_f[one] for one in circle[:4])
+        findings.append(finding("devices-exchanged", place, said))
+    return findings
+
+
+def _box_names(side: Cabling, boxes: Boxes) -> list[str]:
+    names = [""] * boxes.n
+    nodes = side.fabric.nodes
+    for row in np.flatnonzero(boxes.box_of_node >= 0)[::-1].tolist():
+        box = int(boxes.box_of_node[row])
+        names[box] = nodes.host[row] if boxes.kind[box] == 1 else str(nodes.name[row])
+    return names

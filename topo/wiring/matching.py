@@ -1,0 +1,277 @@
+"""A design laid over what was found: which planned device is which found one, and both sides as one fabric."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topo.fabric import Fabric
+from topo.table import Array
+from topo.wiring.cabling import Cabling
+from topo.wiring.comparison import Comparison, appended
+from topo.wiring.difference import Difference, difference
+from topo.wiring.hosts import seats_of
+from topo.wiring.spelling import End, ends_of, port_key, shared_devices
+from topo.wiring.structure import Boxes
+from topo.wiring.votes import Image
+
+__all__ = ["Laying", "Matched", "image_of", "laid_by_image", "lay_over", "matched_by_name"]
+
+_UNLABELLED = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Laying:
+    """Where each planned port is among the found ones.
+
+    ``port`` is the found row of each planned port (-1: none), ``node`` the found row of each planned node (-1: none);
+    both speak of planned cabled ports only. ``how`` says how they were found.
+    """
+
+    port: NDArray[np.int64]
+    node: NDArray[np.int64]
+    how: str
+
+
+@dataclass(frozen=True, eq=False)
+class Matched:
+    """Both sides as one fabric and the fewest operations between them.
+
+    ``found_links`` and ``planned_links`` are the rows of ``comparison.both`` that were compared, in the order of the
+    inputs of ``best``; ``by_device`` whether ports did not count. ``planned_row`` is each one's row in the design.
+    """
+
+    comparison: Comparison
+    best: Difference
+    found_links: NDArray[np.int64]
+    planned_links: NDArray[np.int64]
+    planned_row: NDArray[np.int64]
+    by_device: bool
+    is_new: NDArray[np.bool_]
+    how: str
+
+    @property
+    def n_common(self) -> int:
+        """Cables that both sides have."""
+        return len(self.best.common[0])
+
+    @property
+    def share(self) -> float:
+        """Common cables of the smaller side."""
+        return self.n_common / max(1, min(len(self.found_links), len(self.planned_links)))
+
+
+def matched_by_name(found: Cabling, planned: Cabling) -> Laying:
+    """Lay the design over the found fabric by the names of devices and ports."""
+    ports_f, ports_p = (_used_ports(side) for side in (found, planned))
+    ends_f = ends_of(found.fabric, ports_f, found.is_switch)
+    ends_p = ends_of(planned.fabric, ports_p, planned.is_switch)
+    _align_adapters((found, ports_f, ends_f), (planned, ports_p, ends_p))
+    alike = shared_devices({end.device for end in ends_f}, {end.device for end in ends_p})
+    at: dict[tuple[str, str], int] = {}
+    node_at: dict[str, int] = {}
+    for row, end in zip(ports_f.tolist(), ends_f, strict=True):
+        at.setdefault((end.device, end.port), row)
+        node_at.setdefault(end.device, int(found.fabric.ports.node[row]))
+    port = np.full(len(planned.fabric.ports), -1)
+    node = np.full(len(planned.fabric.nodes), -1)
+    free = _free_ports(found)
+    for row, end in zip(ports_p.tolist(), ends_p, strict=True):
+        device = alike.get(end.device)
+        if device is None:
+            continue
+        mine = at.get((device, end.port), -1)
+        planned_node = int(planned.fabric.ports.node[row])
+        if mine < 0 and planned.is_switch[planned_node]:
+            mine = free.get((node_at[device], end.port), -1)
+        port[row] = mine
+        if mine >= 0:
+            node[planned_node] = found.fabric.ports.node[mine]
+        elif planned.is_switch[planned_node]:
+            node[planned_node] = node_at[device]
+    total = len({end.device for end in ends_p})
+    return Laying(port, node, f"{len(alike):,} of {total:,} planned devices found by name")
+
+
+_Side = tuple[Cabling, NDArray[np.int64], list[End]]
+
+
+def _align_adapters(found: _Side, planned: _Side) -> None:
+    """Name adapters by their rank where the two sides count them otherwise: 1 to 8 here, 0, 1, 2, 3, 6, ... there."""
+    seats = [seats_of(side) for side, _, _ in (found, planned)]
+    if seats[0] is None or seats[1] is None:
+        return
+    for size in {len(labels) for labels in seats[0].labels} & {len(labels) for labels in seats[1].labels}:
+        keys = [
+            {port_key(name) for names, each in zip(seat.labels, map(len, seat.labels), strict=True) if each == size
+             for label in names for name in label.split(" or ")}
+            for seat in seats if seat is not None
+        ]  # fmt: skip
+        if keys[0] & keys[1] and (keys[0] <= keys[1] or keys[1] <= keys[0]):
+            continue
+        for seat, (side, ports, ends) in zip(seats, (found, planned), strict=True):
+            assert seat is not None
+            mine = seat.full[seat.host] == size
+            rank = dict(zip(side.nic_port[seat.row[mine]].tolist(), seat.rank[mine].tolist(), strict=True))
+            for i, row in enumerate(ports.tolist()):
+                if row in rank:
+                    ends[i] = End(ends[i].device, f"rank {rank[row]}")
+
+
+def laid_by_image(found: Cabling, planned: Cabling, boxes: tuple[Boxes, Boxes], image: Image, how: str) -> Laying:
+    """Lay the design over the found fabric by an image of the found boxes."""
+    first, second = boxes
+    inverse = np.full(second.n, -1)
+    known = np.flatnonzero(image.of >= 0)
+    inverse[image.of[known]] = known
+    key_f = first.u * first.n_codes + first.p
+    order = np.argsort(key_f, kind="stable")
+    key_p = np.where(inverse[second.u] >= 0, inverse[second.u] * first.n_codes + second.p, -1)
+    at = np.minimum(np.searchsorted(key_f[order], key_p), len(order) - 1)
+    hit = (key_f[order][at] == key_p) & (key_p >= 0)
+    port = np.full(len(planned.fabric.ports), -1)
+    port[second.port_row[hit]] = first.port_row[order][at][hit]
+    node = np.full(len(planned.fabric.nodes), -1)
+    box_of_node, owner = first.box_of_node, np.full(first.n, -1)
+    switches = np.flatnonzero((box_of_node >= 0) & found.is_switch)
+    owner[box_of_node[switches]] = switches
+    free = _free_ports(found)
+    keys = [port_key(label) for label in planned.fabric.ports.label.labels.tolist()] + [""]
+    for row in np.unique(second.port_row[~hit]).tolist():
+        mine = int(planned.fabric.ports.node[row])
+        box = int(second.box_of_node[mine])
+        if planned.is_switch[mine] and inverse[box] >= 0:
+            node[mine] = owner[inverse[box]]
+            port[row] = free.get((int(node[mine]), keys[planned.fabric.ports.label.codes[row]]), -1)
+    cabled = port[second.port_row]
+    node[planned.fabric.ports.node[second.port_row[cabled >= 0]]] = found.fabric.ports.node[cabled[cabled >= 0]]
+    return Laying(port, node, how)
+
+
+def image_of(laying: Laying, boxes: tuple[Boxes, Boxes], found: Cabling, planned: Cabling) -> NDArray[np.int64]:
+    """The image of the found boxes that a laying stands for."""
+    first, second = boxes
+    image = np.full(first.n, -1)
+    ports = np.flatnonzero(laying.port >= 0)
+    at = first.box_of_node[found.fabric.ports.node[laying.port[ports]]]
+    to = second.box_of_node[planned.fabric.ports.node[ports]]
+    good = (at >= 0) & (to >= 0)
+    image[at[good]] = to[good]
+    nodes = np.flatnonzero(laying.node >= 0)
+    at, to = first.box_of_node[laying.node[nodes]], second.box_of_node[nodes]
+    good = (at >= 0) & (to >= 0)
+    image[at[good]] = to[good]
+    return image
+
+
+def _used_ports(side: Cabling) -> NDArray[np.int64]:
+    links = side.fabric.links
+    return np.unique(np.concatenate([links.port_a[side.links], links.port_b[side.links]])).astype(np.int64)
+
+
+def _free_ports(side: Cabling) -> dict[tuple[int, str], int]:
+    """Free ports of switches by node and key."""
+    ports = side.fabric.ports
+    rows = np.flatnonzero(~side.cabled & side.is_switch[ports.node])
+    keys = [port_key(label) for label in ports.label.labels.tolist()] + [""]
+    return {
+        (node, keys[code]): row
+        for row, node, code in zip(rows.tolist(), ports.node[rows].tolist(), ports.label.codes[rows].tolist(),
+                                   strict=True)
+    }  # fmt: skip
+
+
+def lay_over(found: Cabling, planned: Cabling, laying: Laying, *, by_device: bool | None = None) -> Matched:
+    """Both sides as one fabric under a laying, and the fewest operations between them."""
+    fabric, port, _, is_new = _united(found, planned, laying)
+    links = planned.fabric.links
+    rows = planned.links
+    ends_p = np.stack([port[links.port_a[rows]], port[links.port_b[rows]]], axis=1)
+    own = found.fabric.links
+    ends_f = np.stack([own.port_a[found.links], own.port_b[found.links]], axis=1).astype(np.int64)
+    if by_device is None:
+        by_device = any(_is_unlabelled(side) for side in (found, planned))
+    owner = fabric.ports.node.astype(np.int64)
+    classes_f, classes_p = (owner[ends_f], owner[ends_p]) if by_device else (ends_f, ends_p)
+    best = difference(classes_f, classes_p, _walk(fabric, owner, by_device))
+    lacking = np.setdiff1d(np.arange(len(rows)), best.common[1], assume_unique=True)
+    both = replace(
+        fabric,
+        links=appended(
+            fabric.links, len(lacking), port_a=ends_p[lacking, 0], port_b=ends_p[lacking, 1],
+            capacity_gbps=_known_rates(found, planned, rows[lacking]), kind=links.kind.values(rows[lacking]).tolist(),
+            evidence=["planned"] * len(lacking), source=links.source.values(rows[lacking]).tolist(),
+            line=links.line[rows[lacking]],
+        ),
+    )  # fmt: skip
+    n = len(own)
+    planned_links = np.full(len(rows), -1)
+    planned_links[best.common[1]] = found.links[best.common[0]]
+    planned_links[lacking] = n + np.arange(len(lacking))
+    is_found = np.arange(len(both.links)) < n
+    is_planned = np.ones(len(both.links), bool)
+    is_planned[found.links] = False
+    is_planned[found.links[best.common[0]]] = True
+    comparison = Comparison(both, is_found, is_planned)
+    return Matched(comparison, best, found.links, planned_links, rows, by_device, is_new, laying.how)
+
+
+def _known_rates(found: Cabling, planned: Cabling, rows: Array) -> NDArray[np.float64]:
+    """Rates of planned links; those that state none take the usual rate of found links of their kind."""
+    rates, kind = planned.fabric.links.capacity_gbps[rows].copy(), planned.fabric.links.kind.values(rows)
+    of_found = found.fabric.links.kind.values(found.links)
+    known = found.fabric.links.capacity_gbps[found.links]
+    for one in np.unique(kind[np.isnan(rates)]).tolist():
+        values, times = np.unique(known[(of_found == one) & ~np.isnan(known)], return_counts=True)
+        if len(values):
+            rates[np.isnan(rates) & (kind == one)] = values[np.argmax(times)]
+    return rates
+
+
+def _is_unlabelled(side: Cabling) -> bool:
+    labels = side.fabric.ports.label
+    codes = labels.codes[_used_ports(side)]
+    empty = np.append(labels.labels == "", True)
+    return bool(empty[codes].mean() > _UNLABELLED) if len(codes) else False
+
+
+def _united(
+    found: Cabling, planned: Cabling, laying: Laying
+) -> tuple[Fabric, NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+    """The found fabric with the planned nodes and ports it lacks; the row of each planned port and node in it."""
+    fabric, plan = found.fabric, planned.fabric
+    used = _used_ports(planned)
+    node = laying.node.copy()
+    lacks_port = used[laying.port[used] < 0]
+    new_nodes = np.unique(plan.ports.node[lacks_port])
+    new_nodes = new_nodes[node[new_nodes] < 0]
+    node[new_nodes] = len(fabric.nodes) + np.arange(len(new_nodes))
+    columns = {name: getattr(plan.nodes, name) for name in plan.nodes.columns()}
+    taken = {name: column.take(new_nodes) if hasattr(column, "take") and hasattr(column, "codes") else column[new_nodes]
+             for name, column in columns.items()}  # fmt: skip
+    nodes = appended(fabric.nodes, len(new_nodes), **taken)
+    port = laying.port.copy()
+    port[lacks_port] = len(fabric.ports) + np.arange(len(lacks_port))
+    ports = appended(
+        fabric.ports, len(lacks_port), node=node[plan.ports.node[lacks_port]],
+        label=plan.ports.label.take(lacks_port), gbps=plan.ports.gbps[lacks_port],
+    )  # fmt: skip
+    is_new = np.arange(len(nodes)) >= len(fabric.nodes)
+    return replace(fabric, nodes=nodes, ports=ports), port, node, is_new
+
+
+def _walk(fabric: Fabric, owner: Array, by_device: bool):  # type: ignore[no-untyped-def]
+    """How far a hand walks between two ends: nowhere on one box, least inside a host, then rack or pod, then tier."""
+    nodes = fabric.nodes
+
+    def walk(left: Array, entered: Array) -> NDArray[np.float64]:
+        a, b = (left, entered) if by_device else (owner[left], owner[entered])
+        host, rack, pod = (column.codes for column in (nodes.host, nodes.rack, nodes.pod))
+        near = ((rack[a] >= 0) & (rack[a] == rack[b])) | ((pod[a] >= 0) & (pod[a] == pod[b]))
+        far = np.where(near, 0.5, 0.8) + 0.2 * (nodes.tier[a] != nodes.tier[b])
+        far = np.where((host[a] >= 0) & (host[a] == host[b]), 0.2, far)
+        return np.where(a == b, 0.0, far)
+
+    return walk

@@ -1,0 +1,332 @@
+"""Pairs of switches that have other cables than the like: what differs, as few operations as explain it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topo.table import Array
+from topo.wiring.blocks import Block, TierPair, blocks_of, port_owners
+from topo.wiring.cabling import Cabling, modes
+from topo.wiring.difference import difference, grouped_moves
+from topo.wiring.finding import Operation, finding
+from topo.wiring.learnt import BIG, MINN, SUPPORT, Learnt
+from topo.wiring.totals import judge_degrees, near_place, say_odd, say_spread
+
+__all__ = ["judge_pairs"]
+
+_FEW = 0.05
+_STRAY = 0.2
+_FOREIGN = 0.4
+_ALIKE = 3
+
+
+@dataclass(eq=False)
+class _Sides:
+    """Cables of pairs beyond what was learnt, and those that lack, with the block that says so."""
+
+    extra: list[tuple[int, int]] = field(default_factory=list)
+    lack: list[tuple[int, int]] = field(default_factory=list)
+    wanted: dict[tuple[int, int], tuple[int, int, str]] = field(default_factory=dict)
+    why: dict[tuple[int, int], str] = field(default_factory=dict)
+    ports: dict[tuple[int, int], list[int]] = field(default_factory=lambda: defaultdict(list))
+
+
+def judge_pairs(cabling: Cabling, learnt: Learnt) -> list[TierPair]:
+    """Learn the blocks of every pair of tiers and say what differs; the tier pairs, for other checks."""
+    sides = _Sides()
+    top = int(cabling.tier[cabling.is_switch].max(initial=0))
+    tier_pairs = [pair for lower in range(1, top) if len((pair := blocks_of(cabling, lower)).rows)]
+    step = cabling.tier[cabling.high] - cabling.tier[cabling.low]
+    known = cabling.tier[cabling.low] > 0
+    for pair in tier_pairs:
+        _say_rule(cabling, pair, learnt)
+        if pair.is_ruled:
+            for block in pair.blocks:
+                _block_sides(cabling, pair, block, sides)
+            say_odd(cabling, pair, learnt)
+            say_spread(cabling, pair, learnt)
+            _say_crossed(cabling, pair, learnt)
+    is_flat = bool((known & (step == 0)).sum() > _FEW * max(len(cabling.low), 1))
+    if any(pair.is_ruled for pair in tier_pairs):
+        for code, wrong in (("same-tier-link", known & (step == 0)), ("tier-skip-link", known & (step > 1))):
+            for i in np.flatnonzero(_stray(cabling, wrong)).tolist():
+                pair_of = int(cabling.low[i]), int(cabling.high[i])
+                sides.extra.append(pair_of)
+                sides.why[pair_of] = code
+    _judge_sides(cabling, sides, learnt)
+    judge_degrees(cabling, tier_pairs, is_flat, learnt)
+    return tier_pairs
+
+
+def _stray(cabling: Cabling, wrong: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which cables of an unusual kind are strays: few of all, and few of those of both their switches.
+
+    Switches that exist to join others across tiers have nothing else, and are no fault.
+    """
+    if not wrong.any() or wrong.sum() >= _FEW * len(cabling.low):
+        return np.zeros_like(wrong)
+    n = len(cabling.fabric.nodes)
+    ends = np.concatenate([cabling.low, cabling.high])
+    odd = np.bincount(ends[np.tile(wrong, 2)], minlength=n)
+    most = 2 * odd > np.bincount(ends, minlength=n)
+    return wrong & ~most[cabling.low] & ~most[cabling.high]
+
+
+def _say_rule(cabling: Cabling, pair: TierPair, learnt: Learnt) -> None:
+    agree = sum(block.n_agree for block in pair.blocks)
+    what = f"cables of a pair of tiers {pair.lower} and {pair.lower + 1}"
+    if pair.is_ruled:
+        counts = sorted({n for block in pair.blocks for n in _counts(block)})
+        shown = ", ".join(map(str, counts[:6])) + ("..." if len(counts) > 6 else "")
+        blocks = f"{len(pair.blocks):,} blocks" if len(pair.blocks) > 1 else "1 block"
+        learnt.rules.append(f"{what}, {blocks}, {shown} a pair: {agree:,}/{pair.n_ruled:,} pairs agree")
+        return
+    if pair.n_pairs < BIG:
+        learnt.rules.append(f"{what}: too few to learn from")
+        return
+    best = sum(((block.count == np.bincount(block.count.ravel()).argmax()).sum() for block in pair.blocks), 0)
+    said = f"no block rule for {what}: {int(best):,} of {pair.n_pairs:,} pairs agree; only numbers of links are judged"
+    learnt.findings.append(finding("rule-not-learnt", f"tiers {pair.lower} and {pair.lower + 1}", said))
+
+
+def _counts(block: Block) -> set[int]:
+    if block.spread is not None:
+        return set(block.spread)
+    return set(np.unique(block.planned).tolist()) if block.planned is not None else set()
+
+
+def _block_sides(cabling: Cabling, pair: TierPair, block: Block, sides: _Sides) -> None:
+    """Surplus and deficit of the pairs of a block, and cables that leave it."""
+    rows, columns = pair.rows[block.rows], pair.columns[block.columns]
+    if block.planned is None:
+        return
+    differs = np.argwhere(block.count != block.planned)
+    for i, j in differs.tolist():
+        low, high = int(rows[i]), int(columns[j])
+        count, planned = int(block.count[i, j]), int(block.planned[i, j])
+        says = f"{block.n_agree:,} of {block.count.size:,} like pairs have {planned}"
+        sides.wanted[low, high] = count, planned, says
+        sides.lack += [(low, high)] * max(planned - count, 0)
+        sides.extra += [(low, high)] * max(count - planned, 0)
+        sides.why[low, high] = "pair-thick"
+    outside = pair.count[block.rows].copy()
+    outside[:, block.columns] = 0
+    reached = (outside > 0).sum(axis=0)
+    # An upper switch that has a block of its own is foreign here; one without may serve these few on purpose.
+    elsewhere = np.zeros(len(pair.columns), bool)
+    elsewhere[np.concatenate([other.columns for other in pair.blocks])] = True
+    most = np.where(elsewhere, _FOREIGN, _STRAY) * len(rows)
+    stray = (reached > 0) & (reached <= np.maximum(1, most))
+    strays = np.argwhere(outside * stray)
+    if len(differs) or len(strays):
+        _block_ports(cabling, rows, columns, sides)
+    for i, j in strays.tolist():
+        low, high = int(rows[i]), int(pair.columns[j])
+        sides.extra += [(low, high)] * int(outside[i, j])
+        sides.wanted[low, high] = int(outside[i, j]), 0, f"none of {len(rows) - 1:,} like switches has one"
+        sides.why[low, high] = "pair-unexpected"
+
+
+def _block_ports(cabling: Cabling, rows: Array, columns: Array, sides: _Sides) -> None:
+    """Ports of every switch of a block that most of the like use for each switch of the other tier."""
+    inside = np.isin(cabling.low, rows) & np.isin(cabling.high, columns)
+    for near, far, port, n in (
+        (cabling.low, cabling.high, cabling.low_port, len(rows)),
+        (cabling.high, cabling.low, cabling.high_port, len(columns)),
+    ):
+        if n < 3:
+            continue
+        owners, support = port_owners(cabling.number[port[inside]], far[inside], n)
+        if support < SUPPORT:
+            continue
+        switches = np.unique(near[inside])
+        mine = np.flatnonzero(np.isin(cabling.fabric.ports.node, switches))
+        of_number = dict(owners.tolist())
+        for row in mine.tolist():
+            owner = of_number.get(int(cabling.number[row]))
+            if owner is not None:
+                sides.ports[int(cabling.fabric.ports.node[row]), owner].append(row)
+
+
+def _judge_sides(cabling: Cabling, sides: _Sides, learnt: Learnt) -> None:
+    """The fewest operations from the surplus to what lacks, and the findings they belong to."""
+    links = _links_of(cabling, sides)
+    extra = np.array(sides.extra, np.int64).reshape(-1, 2)
+    lack = np.array(sides.lack, np.int64).reshape(-1, 2)
+    best = difference(extra, lack)
+    moves = best.moves
+    taken = _Taken(cabling, links, sides)
+    for code, numbers in grouped_moves(moves, chains=False):
+        operations, lacks, extras, said = [], [], [], []
+        for i in numbers:
+            link, (low, high) = links[moves.found[i]], sides.lack[moves.planned[i]]
+            kept = low if moves.entered[i] == high else high
+            laid = taken.lay(learnt, low, high, keep=(kept, link))
+            name = cabling.fabric.nodes.name
+            text = f"move {learnt.link_text(link)} from {name[moves.left[i]]} to {name[moves.entered[i]]}"
+            operations.append(learnt.move(link, laid, text + taken.port_text(laid, int(moves.entered[i]))))
+            lacks.append(laid)
+            extras.append(link)
+            said.append(_against_like(cabling, sides, (low, high)))
+        place = "; ".join(learnt.link_text(link) for link in extras[:3]) + ("; ..." if len(extras) > 3 else "")
+        learnt.findings.append(
+            finding(code, place, "; ".join(said), at=cabling.place(extras[0]), operations=tuple(operations),
+                    lacks=tuple(lacks), extra=tuple(extras))
+        )  # fmt: skip
+    _say_lacking(cabling, sides, [sides.lack[i] for i in best.adds.tolist()], taken, learnt)
+    _say_surplus(cabling, sides, [(sides.extra[i], links[i]) for i in best.removes.tolist()], learnt)
+
+
+def _against_like(cabling: Cabling, sides: _Sides, pair: tuple[int, int]) -> str:
+    name = cabling.fabric.nodes.name
+    count, planned, says = sides.wanted[pair]
+    return f"{name[pair[0]]} - {name[pair[1]]} has {count} of {planned} cables; {says}"
+
+
+def _links_of(cabling: Cabling, sides: _Sides) -> list[int]:
+    """A found cable for each surplus one: of parallel ones first those on ports that belong to others."""
+    wanted: dict[tuple[int, int], list[int]] = {pair: [] for pair in sides.extra}
+    if not wanted:
+        return []
+    for i, pair in enumerate(zip(cabling.low.tolist(), cabling.high.tolist(), strict=True)):
+        if pair in wanted:
+            wanted[pair].append(i)
+    for (low, high), rows in wanted.items():
+        own_low, own_high = set(sides.ports.get((low, high), ())), set(sides.ports.get((high, low), ()))
+        rows.sort(key=lambda i: (cabling.low_port[i] in own_low) + (cabling.high_port[i] in own_high), reverse=True)
+    return [int(cabling.between[wanted[pair].pop()]) for pair in sides.extra]
+
+
+class _Taken:
+    """Gives out the free ports that belong to a lacking cable."""
+
+    def __init__(self, cabling: Cabling, links: list[int], sides: _Sides) -> None:
+        self.cabling, self.sides = cabling, sides
+        self.used = cabling.cabled.copy()
+        rows = np.array(links, np.int64)
+        self.used[cabling.fabric.links.port_a[rows]] = False
+        self.used[cabling.fabric.links.port_b[rows]] = False
+        self.ends: dict[int, tuple[int, int]] = {}
+
+    def lay(self, learnt: Learnt, low: int, high: int, *, keep: tuple[int, int] | None = None) -> int:
+        """A cable of the pair on its free ports; with ``keep`` (node, link) one end stays where that link has it."""
+        ports = {}
+        fabric = self.cabling.fabric
+        for near, far in ((low, high), (high, low)):
+            if keep is not None and keep[0] == near:
+                link = keep[1]
+                at_a = int(fabric.link_a[link]) == near
+                ports[near] = int(fabric.links.port_a[link] if at_a else fabric.links.port_b[link])
+            else:
+                free = [row for row in self.sides.ports.get((near, far), ()) if not self.used[row]]
+                ports[near] = free[0] if free else -1
+            if ports[near] >= 0:
+                self.used[ports[near]] = True
+        laid = learnt.lay(low, high, ports=(ports[low], ports[high]), gbps=_rate(self.cabling, low, high))
+        self.ends[laid] = ports[low], ports[high]
+        return laid
+
+    def port_text(self, laid: int, node: int) -> str:
+        """The port of a laid cable on a node, as `` port 7``; empty where unknown."""
+        for port in self.ends[laid]:
+            if port >= 0 and self.cabling.fabric.ports.node[port] == node:
+                return f" port {self.cabling.fabric.ports.label[port]}"
+        return ""
+
+    def text(self, laid: int) -> str:
+        """The known ports of a laid cable."""
+        return " and ".join(self.cabling.port_name(port) for port in self.ends[laid] if port >= 0)
+
+
+def _rate(cabling: Cabling, low: int, high: int) -> float:
+    """Usual rate of the cables of either switch to the other's tier."""
+    near = (cabling.low == low) | (cabling.high == high)
+    rates = cabling.fabric.links.capacity_gbps[cabling.between[near]]
+    rates = rates[~np.isnan(rates)]
+    return float(np.median(rates)) if rates.size else float("nan")
+
+
+def _say_lacking(cabling: Cabling, sides: _Sides, pairs: list[tuple[int, int]], taken: _Taken, learnt: Learnt) -> None:
+    lacking: dict[tuple[int, int], int] = defaultdict(int)
+    for pair in pairs:
+        lacking[pair] += 1
+    name = cabling.fabric.nodes.name
+    for (low, high), n in lacking.items():
+        count = sides.wanted[low, high][0]
+        laid = [taken.lay(learnt, low, high) for _ in range(n)]
+        known = [text for row in laid if (text := taken.text(row))]
+        evidence = _against_like(cabling, sides, (low, high))
+        evidence += f"; free: {'; '.join(known)}" if known else ""
+        operations = tuple(
+            Operation("add", -1, row, f"lay {taken.text(row) or f'{name[low]} - {name[high]}'}") for row in laid
+        )
+        code = "pair-thin" if count else "pair-absent"
+        fix = "; ".join(operation.text for operation in operations[:4])
+        if count:
+            fix += f"; until then shut the {count} left, if an all-to-all matters"
+        above = int((cabling.low == low).sum()) + sum(m for (other, _), m in lacking.items() if other == low)
+        words = f"the cut above {name[low]} loses {n} of {above} cables ({100 * n / above:.3g} %)"
+        place = f"{name[low]} - {name[high]}"
+        at = near_place(cabling, low, high)
+        learnt.findings.append(
+            finding(code, place, evidence, fix=fix, at=at, operations=operations, lacks=tuple(laid), words=words)
+        )
+
+
+def _say_surplus(cabling: Cabling, sides: _Sides, rows: list[tuple[tuple[int, int], int]], learnt: Learnt) -> None:
+    grouped: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for pair, link in rows:
+        grouped[pair].append(link)
+    for pair, links in grouped.items():
+        code = sides.why[pair]
+        operations = []
+        for link in links:
+            learnt.remove(link)
+            operations.append(Operation("remove", link, -1, f"remove {learnt.link_text(link)}"))
+        if pair in sides.wanted:
+            evidence = _against_like(cabling, sides, pair)
+        else:
+            low, high = (int(cabling.tier[node]) for node in pair)
+            evidence = f"joins tier {low} to tier {high}; nearly all cables join a tier to the next"
+        place = "; ".join(learnt.link_text(link) for link in links[:3])
+        learnt.findings.append(
+            finding(code, place, evidence, at=cabling.place(links[0]), operations=tuple(operations),
+                    extra=tuple(links))
+        )  # fmt: skip
+
+
+def _say_crossed(cabling: Cabling, pair: TierPair, learnt: Learnt) -> None:
+    """Cables of pairs with the right number, on ports where most of the like go elsewhere: a note a switch."""
+    n = len(cabling.fabric.nodes)
+    block_of, good = np.full(n, -1), np.zeros(0, np.int64)
+    for number, block in enumerate(pair.blocks):
+        if block.planned is not None:
+            block_of[pair.rows[block.rows]] = number
+            i, j = np.nonzero(block.count == block.planned)
+            good = np.append(good, pair.rows[block.rows[i]] * n + pair.columns[block.columns[j]])
+    mine = np.flatnonzero((block_of[cabling.low] >= 0) & np.isin(cabling.low * n + cabling.high, good))
+    label = cabling.number[cabling.low_port[mine]]
+    key = block_of[cabling.low[mine]] * (int(label.max(initial=0)) + 1) + label
+    kinds, group = np.unique(key, return_inverse=True)
+    usual, times = modes(group, cabling.high[mine], len(kinds))
+    agree = usual[group] == cabling.high[mine]
+    share = np.bincount(block_of[cabling.low[mine]], weights=agree) / np.maximum(
+        np.bincount(block_of[cabling.low[mine]]), 1
+    )
+    off = ~agree & (times[group] >= MINN) & (share[block_of[cabling.low[mine]]] >= SUPPORT)
+    crossed: dict[str, list[int]] = defaultdict(list)
+    for node in np.unique(cabling.low[mine[off]]).tolist():
+        rows = mine[off & (cabling.low[mine] == node)]
+        ports = ", ".join(cabling.fabric.ports.label.values(np.sort(cabling.low_port[rows])).tolist())
+        crossed[ports].append(int(rows[0]))
+    for ports, switches in crossed.items():
+        if len(switches) >= _ALIKE:  # so many alike are a pattern of their own
+            continue
+        for row in switches:
+            said = f"port(s) {ports} go where its like have other ports; every pair has its number of cables"
+            at, name = cabling.place(int(cabling.between[row])), cabling.fabric.nodes.name[cabling.low[row]]
+            learnt.findings.append(finding("port-off-pattern", str(name), said, at=at))

@@ -1,0 +1,306 @@
+"""Where each adapter belongs: the leaf of its unit and rank, by majority; and the adapters that are elsewhere."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topo.table import Array
+from topo.wiring.cabling import Cabling, modes
+from topo.wiring.difference import Moves, grouped_moves
+from topo.wiring.finding import Finding, finding
+from topo.wiring.hosts import Seats
+from topo.wiring.learnt import MINN, SUPPORT, Learnt
+
+__all__ = ["RailRule", "judge_hosts", "rail_rule"]
+
+_SHOWN = 0.2
+_PATTERN = 3
+
+
+@dataclass(frozen=True, eq=False)
+class RailRule:
+    """The leaf of every (unit, group, rank), -1 for none, and how many adapters of each group agree with it.
+
+    ``judged`` masks the seats that are judged: not those of part-filled hosts that obey it nowhere. ``offset`` is the
+    port of each rank minus that of rank 0 (by group), ``slot`` the port of rank 0 of each host, ``by_port`` whether the
+    offsets hold for most.
+    """
+
+    leaf: NDArray[np.int64]
+    judged: NDArray[np.bool_]
+    is_single: bool
+    agree: NDArray[np.int64]
+    total: NDArray[np.int64]
+    offset: NDArray[np.int64]
+    slot: NDArray[np.int64]
+    by_port: bool
+
+    def leaf_of(self, seats: Seats) -> NDArray[np.int64]:
+        """The leaf each seat belongs on."""
+        return self.leaf[seats.unit[seats.host], seats.group, seats.rank]
+
+
+def judge_hosts(cabling: Cabling, seats: Seats | None, learnt: Learnt) -> RailRule | None:
+    """Learn where adapters belong and say which are elsewhere, which lack, and which leaf lacks."""
+    if seats is None:
+        if len(cabling.access):
+            learnt.rules.append("no host is known to have several adapters: rails and hosts are not judged")
+        return None
+    rule = rail_rule(cabling, seats)
+    for group, labels in enumerate(seats.labels):
+        agree, total = int(rule.agree[group]), int(rule.total[group])
+        what = f"adapters of hosts with {len(labels)} on the leaf of their unit and rank"
+        if not learnt.rule(what, agree, total):
+            rule.judged[seats.group == group] = False
+            if total >= MINN:
+                said = f"no rail rule for hosts with {len(labels)} adapters: {agree:,} of {total:,} agree"
+                learnt.findings.append(finding("rule-not-learnt", f"hosts with {len(labels)} adapters", said))
+    if not rule.judged.any():
+        return None
+    _set_apart(seats, rule)
+    if seats.n_other:
+        learnt.rules.append(f"{seats.n_other:,} hosts with other adapters are not judged")
+    absent = _missing_leaves(cabling, seats, rule, learnt)
+    _misplaced(cabling, seats, rule, learnt)
+    _missing_adapters(cabling, seats, rule, absent, learnt)
+    _irregular_ports(cabling, seats, rule, learnt)
+    return rule
+
+
+def rail_rule(cabling: Cabling, seats: Seats) -> RailRule:
+    """The leaf with most votes for each (unit, group, rank); ties go to a leaf of the unit itself.
+
+    Only what at least two hosts show counts as evidence: a lone host always agrees with itself. Where four fifths of
+    the units are one leaf each (top of rack), all ranks of such a unit belong there.
+    """
+    shape = max(seats.n_units, 1), len(seats.labels), max(map(len, seats.labels))
+    key = np.ravel_multi_index((seats.unit[seats.host], seats.group, seats.rank), shape)
+    pairs, votes = np.unique(np.stack([key, seats.leaf]), axis=1, return_counts=True)
+    own = seats.unit_of_leaf[pairs[1]] == np.unravel_index(pairs[0], shape)[0]
+    order = np.lexsort((own, votes, pairs[0]))
+    leaf = np.full(shape, -1).ravel()
+    leaf[pairs[0][order]] = pairs[1][order]
+    leaves_in = np.bincount(seats.unit_of_leaf[seats.unit_of_leaf >= 0], minlength=seats.n_units)
+    is_single = bool((leaves_in == 1).sum() >= SUPPORT * seats.n_units)
+    leaf = leaf.reshape(shape)
+    if is_single:
+        first = np.full(seats.n_units, -1)
+        at = np.flatnonzero(seats.unit_of_leaf >= 0)
+        first[seats.unit_of_leaf[at]] = at
+        leaf = np.where((leaves_in == 1)[:, None, None], first[:, None, None], leaf)
+    obeys = leaf.ravel()[key] == seats.leaf
+    size = np.bincount(seats.host, minlength=seats.n_hosts)
+    good = np.bincount(seats.host, weights=obeys, minlength=seats.n_hosts)
+    other = (good == 0) & (size < seats.full)
+    judged = ~other[seats.host]
+    n_votes = np.bincount(key[judged], minlength=leaf.size)
+    counted = judged & ((n_votes[key] >= 2) | is_single)
+    offset, slot, by_port = _slots(cabling, seats, obeys & judged)
+    agree = np.bincount(seats.group[obeys & counted], minlength=len(seats.labels))
+    total = np.bincount(seats.group[counted], minlength=len(seats.labels))
+    return RailRule(leaf, judged, is_single, agree, total, offset, slot, by_port)
+
+
+def _set_apart(seats: Seats, rule: RailRule) -> None:
+    """Do not judge hosts that three or more share another way of cabling with: a pattern is no fault.
+
+    Adapters exchanged among the host's own leaves stay a fault however many hosts show it.
+    """
+    right = rule.leaf_of(seats)
+    wrong = rule.judged & (right >= 0) & (right != seats.leaf)
+    n_wrong = np.bincount(seats.host, weights=wrong, minlength=seats.n_hosts)
+    random = np.random.default_rng(0).integers(1, 2**62, int(max(seats.leaf.max(), right.max())) + 2, dtype=np.uint64)
+    codes = np.zeros((3, seats.n_hosts), np.uint64)
+    with np.errstate(over="ignore"):
+        np.add.at(codes[0], seats.host, random[seats.leaf] * (seats.rank + 1).astype(np.uint64))
+        np.add.at(codes[1], seats.host[wrong], random[seats.leaf[wrong]])
+        np.add.at(codes[2], seats.host[wrong], random[right[wrong]])
+    _, pattern, times = np.unique(codes[0], return_inverse=True, return_counts=True)
+    apart = (n_wrong > 0) & (codes[1] != codes[2]) & (times[pattern] >= _PATTERN)
+    rule.judged[apart[seats.host]] = False
+
+
+def _slots(cabling: Cabling, seats: Seats, good: Array) -> tuple[NDArray[np.int64], NDArray[np.int64], bool]:
+    """Usual port of each rank less that of rank 0, the port of rank 0 of each host, whether both hold for most."""
+    n_ranks = max(map(len, seats.labels))
+    port = cabling.number[cabling.leaf_port[seats.row]]
+    base = np.full(seats.n_hosts, np.iinfo(np.int64).min)
+    zero = good & (seats.rank == 0)
+    base[seats.host[zero]] = port[zero]
+    known = good & (base[seats.host] != np.iinfo(np.int64).min)
+    step = port[known] - base[seats.host[known]]
+    low = int(step.min(initial=0))
+    at = seats.group[known] * n_ranks + seats.rank[known]
+    offset = (modes(at, step - low, len(seats.labels) * n_ranks)[0] + low).reshape(len(seats.labels), n_ranks)
+    start = port - offset[seats.group, seats.rank]
+    lift = int(start.min(initial=0))
+    slot = modes(seats.host[good], start[good] - lift, seats.n_hosts)[0] + lift
+    fits = good & (start == slot[seats.host])
+    return offset, slot, bool(fits.sum() >= SUPPORT * max(int(good.sum()), 1))
+
+
+def _missing_leaves(cabling: Cabling, seats: Seats, rule: RailRule, learnt: Learnt) -> NDArray[np.bool_]:
+    """Mask over (unit, group, rank): ranks that most units have and fewer than a fifth of this unit's hosts show."""
+    shape = rule.leaf.shape
+    n_hosts = np.zeros(shape[:2], np.int64)
+    np.add.at(n_hosts, (seats.unit, seats.group_of_host()), 1)
+    shown = np.zeros(shape, np.int64)
+    np.add.at(shown, (seats.unit[seats.host], seats.group, seats.rank), 1)
+    there = (n_hosts[:, :, None] > 0) & (shown >= _SHOWN * n_hosts[:, :, None])
+    usual = 2 * there.sum(axis=0) >= np.maximum((n_hosts > 0).sum(axis=0), 1)[:, None]
+    absent = ~there & usual[None] & (n_hosts >= 2)[:, :, None]
+    for group, labels in enumerate(seats.labels):
+        absent[:, group, len(labels) :] = False
+    if rule.is_single:
+        absent[:] = False
+    for unit, group, rank in np.argwhere(absent).tolist():
+        learnt.findings.append(_missing_leaf(cabling, seats, rule, (unit, group, rank), int(n_hosts[unit, group])))
+    result: NDArray[np.bool_] = absent
+    return result
+
+
+def _missing_leaf(cabling: Cabling, seats: Seats, rule: RailRule, at: tuple[int, int, int], n_hosts: int) -> Finding:
+    unit, group, rank = at
+    label = seats.labels[group][rank]
+    others = sorted({int(leaf) for leaf in rule.leaf[unit, group] if leaf >= 0})
+    names = cabling.fabric.nodes.name[others].tolist()
+    free = _free_on_all(cabling, np.array(others, np.int64))
+    rate = _usual_rate(cabling, cabling.access)
+    lost = n_hosts * rate
+    evidence = f"none of {n_hosts:,} hosts beside {', '.join(names[:4])} shows {label}, rail {rank + 1} of its unit"
+    if free:
+        evidence += f"; above these leaves port(s) {', '.join(map(str, free))} are free on every switch"
+    said = f"{n_hosts:,} hosts run without one adapter of {len(seats.labels[group])}"
+    found = finding("leaf-missing", f"unit of {names[0] if names else unit}, rail {rank + 1}", evidence, words=said)
+    return replace(found, lost_gbps=lost)
+
+
+def _free_on_all(cabling: Cabling, leaves: Array) -> list[int]:
+    """Port numbers between used ones that are free on every switch above the leaves."""
+    above = np.unique(cabling.high[np.isin(cabling.low, leaves)])
+    owner = cabling.fabric.ports.node
+    mine = np.isin(owner, above)
+    used = np.unique(cabling.number[mine & cabling.cabled])
+    free, times = np.unique(cabling.number[mine & ~cabling.cabled], return_counts=True)
+    every = free[times == len(above)]
+    return every[(every > used.min(initial=0)) & (every < used.max(initial=0))].tolist() if len(above) else []
+
+
+def _usual_rate(cabling: Cabling, links: Array) -> float:
+    rates = cabling.fabric.links.capacity_gbps[links]
+    rates = rates[~np.isnan(rates)]
+    if not rates.size:
+        return float("nan")
+    values, times = np.unique(rates, return_counts=True)
+    return float(values[np.argmax(times)])
+
+
+def _misplaced(cabling: Cabling, seats: Seats, rule: RailRule, learnt: Learnt) -> None:
+    """Adapters on another leaf than the rule's; exchanged pairs and circles are one finding each."""
+    right = rule.leaf_of(seats)
+    wrong = np.flatnonzero(rule.judged & (right >= 0) & (right != seats.leaf))
+    moves = Moves(wrong, wrong, seats.leaf[wrong], right[wrong])
+    for code, numbers in grouped_moves(moves, seats.host[wrong], chains=False):
+        _say_misplaced(cabling, seats, rule, code, wrong[numbers], learnt)
+
+
+def _say_misplaced(cabling: Cabling, seats: Seats, rule: RailRule, code: str, rows: Array, learnt: Learnt) -> None:
+    right = rule.leaf_of(seats)
+    hosts = seats.host[rows]
+    name = cabling.fabric.nodes.name
+    names = list(dict.fromkeys(seats.name[host] for host in hosts.tolist()))
+    labels = [seats.labels[seats.group[row]][seats.rank[row]] for row in rows.tolist()]
+    said = "; ".join(
+        f"{seats.name[seats.host[row]]} {label} is on {name[seats.leaf[row]]}, belongs on {name[right[row]]}"
+        for row, label in zip(rows.tolist(), labels, strict=True)
+    )
+    if len(rows) > 1:
+        code = "rail-swap" if len(names) == 1 else code
+    else:
+        same = seats.unit_of_leaf[seats.leaf[rows[0]]] == seats.unit[hosts[0]]
+        code = "rail-wrong" if same else "rail-leaves-unit"
+    operations, lacks, extra = [], [], []
+    for i, row in enumerate(rows.tolist()):
+        link = int(cabling.access[seats.row[row]])
+        into = int(rows[(i + 1) % len(rows)]) if len(rows) > 1 else -1
+        port = int(cabling.leaf_port[seats.row[into]]) if into >= 0 and seats.leaf[into] == right[row] else -1
+        own = int(cabling.nic_port[seats.row[row]])
+        rate = float(cabling.fabric.links.capacity_gbps[link])
+        laid = learnt.lay(
+            int(cabling.nic[seats.row[row]]), int(right[row]), ports=(own, port), gbps=rate, kind="access"
+        )
+        text = f"move {learnt.link_text(link)} to {name[right[row]]}"
+        operations.append(learnt.move(link, laid, text))
+        lacks.append(laid)
+        extra.append(link)
+    at = cabling.place(extra[0])
+    place = f"{' and '.join(names[:3])} {', '.join(labels[:4])}"
+    learnt.findings.append(
+        finding(code, place, said, at=at, operations=tuple(operations), lacks=tuple(lacks), extra=tuple(extra))
+    )
+
+
+def _missing_adapters(cabling: Cabling, seats: Seats, rule: RailRule, absent: Array, learnt: Learnt) -> None:
+    """Hosts that show fewer adapters than their peers, where no missing leaf explains it."""
+    group = seats.group_of_host()
+    shown = np.zeros((seats.n_hosts, rule.leaf.shape[2]), bool)
+    shown[seats.host, seats.rank] = True
+    judged = np.zeros(seats.n_hosts, bool)
+    judged[seats.host[rule.judged]] = True
+    for host in np.flatnonzero(judged & (shown.sum(axis=1) < seats.full)).tolist():
+        ranks = np.flatnonzero(~shown[host, : seats.full[host]])
+        ranks = ranks[~absent[seats.unit[host], group[host], ranks]]
+        if ranks.size:
+            _say_missing(cabling, seats, rule, host, ranks, learnt)
+
+
+def _say_missing(cabling: Cabling, seats: Seats, rule: RailRule, host: int, ranks: Array, learnt: Learnt) -> None:
+    group = int(seats.group_of_host()[host])
+    name = cabling.fabric.nodes.name
+    lacking: dict[str, list[str]] = defaultdict(list)
+    for rank in ranks.tolist():
+        leaf = int(rule.leaf[seats.unit[host], group, rank])
+        label = seats.labels[group][rank]
+        port = int(rule.slot[host] + rule.offset[group, rank]) if rule.by_port and rule.offset[group, rank] >= 0 else -1
+        where = f" ({name[leaf]}{f' port {port}' if port >= 0 else ''})" if leaf >= 0 else ""
+        code = "nic-unnamed" if leaf >= 0 and port >= 0 and _is_taken(cabling, leaf, port) else "nic-missing"
+        lacking[code].append(label + where)
+    rate = _usual_rate(cabling, cabling.access)
+    for code, labels in lacking.items():
+        if code == "nic-missing":
+            said = f"shows {seats.full[host] - len(ranks)} of {seats.full[host]} adapters; lacks {', '.join(labels)}"
+            words = f"the host runs without {len(labels)} of its {seats.full[host]} adapters"
+            place = f"{seats.name[host]} {', '.join(label.split(' (')[0] for label in labels)}"
+            found = replace(finding(code, place, said, words=words), lost_gbps=rate * len(labels))
+        else:
+            found = finding(code, seats.name[host], f"an unnamed adapter sits where {', '.join(labels)} should")
+        learnt.findings.append(found)
+
+
+def _is_taken(cabling: Cabling, leaf: int, number: int) -> bool:
+    ports = cabling.fabric.ports
+    return bool(((ports.node == leaf) & (cabling.number == number) & cabling.cabled).any())
+
+
+def _irregular_ports(cabling: Cabling, seats: Seats, rule: RailRule, learnt: Learnt) -> None:
+    """Hosts on the right leaves, some of their ports out of step with the others: a note each."""
+    if not rule.by_port or len(seats.row) < MINN:
+        return
+    right = rule.judged & (rule.leaf_of(seats) == seats.leaf)
+    port = cabling.number[cabling.leaf_port[seats.row]]
+    start = port - rule.offset[seats.group, seats.rank]
+    odd = np.flatnonzero(right & (start != rule.slot[seats.host]))
+    name = cabling.fabric.nodes.name
+    for host in np.unique(seats.host[odd]).tolist():
+        mine = odd[seats.host[odd] == host]
+        said = ", ".join(
+            f"{seats.labels[seats.group[row]][seats.rank[row]]} on {name[seats.leaf[row]]} port {port[row]}"
+            f" (by its other adapters {rule.slot[host] + rule.offset[seats.group[row], seats.rank[row]]})"
+            for row in mine.tolist()
+        )
+        at = cabling.place(int(cabling.access[seats.row[mine[0]]]))
+        learnt.findings.append(finding("port-irregular", seats.name[host], said, at=at))

@@ -1,0 +1,191 @@
+"""The question of the person who has cables pulled: is it wired right, and if not, what does it cost?"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topo.errors import ParameterError
+from topo.fabric import Fabric
+from topo.wiring.accept import Accepted, read_accepted
+from topo.wiring.accept import accept as marked
+from topo.wiring.answer import Validation
+from topo.wiring.cabling import Cabling
+from topo.wiring.codes import SEVERITIES
+from topo.wiring.comparison import Comparison
+from topo.wiring.cost import MOST_PRICED, priced
+from topo.wiring.ends import judge_ends
+from topo.wiring.finding import Finding
+from topo.wiring.given import read_sides
+from topo.wiring.hosts import Seats, seats_of
+from topo.wiring.joined import judge_joined
+from topo.wiring.laid import Laid, laid_design
+from topo.wiring.learnt import Learnt
+from topo.wiring.majority import judge_majority, judge_rates
+from topo.wiring.pairs import judge_pairs
+from topo.wiring.rails import RailRule, judge_hosts, rail_rule
+from topo.wiring.told import told
+
+__all__ = ["validate"]
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """What the checks of either way give, before prices."""
+
+    findings: list[Finding]
+    rules: tuple[str, ...]
+    counts: tuple[tuple[str, int], ...]
+    comparison: Comparison | None
+    n_operations: int
+    least_operations: int
+    apart: NDArray[np.bool_]
+
+
+def validate(
+    wiring: Fabric | str | Path,
+    against: Fabric | str | Path | Sequence[Fabric | str | Path] | None = None,
+    *,
+    accept: str | Path | Sequence[Accepted] | None = None,
+    today: datetime.date | None = None,
+    consequence: bool = True,
+    bisection: bool = True,
+    most_priced: int = MOST_PRICED,
+) -> Validation:
+    """Every fault of a wiring once: what, where, by what evidence, at what cost, and how to mend it.
+
+    Without a design the majority says what is normal: a rule is learnt where at least 80 % of its instances agree, and
+    stated with its count, so that a design that is unusual throughout raises nothing. With ``against`` (a fabric, a
+    file, a name of the catalogue, yesterday's dump; several, hosts in one and switches in another, are one design)
+    planned and found devices are identified by name, else by their ports; the findings are the fewest operations
+    |f| + |q| - m that turn what was found into what was planned.
+
+    Each fault is priced alone on the fabric that is otherwise as it should be: what is left of an all-to-all under an
+    even split over all shortest paths, and ``lost_gbps``, the rate above capacity, in Gb/s one direction, when all
+    send as much as fits without faults. The ``most_priced`` gravest are priced; ``consequence=False`` prices none, and
+    ``bisection=False`` leaves out the bracket on bisection bandwidth. ``accept`` names known deviations
+    (:func:`read_accepted`), ``today`` the day their terms are read on.
+
+    >>> import topo
+    >>> from topo.wiring import validate
+    >>> design = topo.leaf_spine(leaves=4, spines=4, hosts_per_leaf=8, parallel=2)
+    >>> found = design.without(links=[40])
+    >>> answer = validate(found)
+    >>> [(one.code, one.place) for one in answer.findings]
+    [('pair-thin', 'leaf-2 - spine-1')]
+    >>> round(answer.findings[0].price.theta, 4), validate(found, design).findings[0].code
+    (0.6458, 'missing')
+
+    :raises InputError: a file that cannot be used; wiring and design are the same file.
+    :raises ParameterError: a side without any cable between devices.
+    """
+    parts = [against] if isinstance(against, (Fabric, str, Path)) else list(against or ())
+    wired, design = read_sides(wiring, parts)
+    found = _cabling_of(wired)
+    if design is None:
+        judged, name = _without_design(found), ""
+    else:
+        planned = _cabling_of(design)
+        judged, name = _with_design(found, planned), planned.fabric.name
+    findings: Sequence[Finding] = sorted(judged.findings, key=_likely_dearest)
+    answer, why = None, "prices were not asked for"
+    if consequence and judged.comparison is not None:
+        findings, answer, why = priced(
+            judged.comparison, findings, apart=judged.apart, bisection=bisection, most=most_priced
+        )
+    known = read_accepted(accept) if isinstance(accept, (str, Path)) else tuple(accept or ())
+    findings = marked(sorted(findings, key=_dearest), known, today)
+    assumptions = (*found.fabric.origin.assumptions, *((why,) if why else ()))
+    return Validation(
+        found.fabric.name, name, tuple(findings), judged.rules, judged.counts, judged.n_operations,
+        judged.least_operations, answer, assumptions, judged.comparison,
+    )  # fmt: skip
+
+
+def _without_design(found: Cabling) -> _Judged:
+    learnt = Learnt(found)
+    judge_ends(found, learnt)
+    seats = seats_of(found)
+    rule = judge_hosts(found, seats, learnt)
+    judge_pairs(found, learnt)
+    judge_majority(found, learnt)
+    n = sum(len(one.operations) for one in learnt.findings)
+    comparison = learnt.comparison()
+    findings = judge_joined(comparison, learnt.findings)
+    return _Judged(findings, tuple(learnt.rules), _counts(found), comparison, n, n, _apart(found, seats, rule))
+
+
+def _with_design(found: Cabling, planned: Cabling) -> _Judged:
+    learnt = Learnt(found)
+    judge_ends(found, learnt)
+    laid: Laid = laid_design(found, planned)
+    seats = seats_of(found)
+    apart = _apart(found, seats, None if seats is None else rail_rule(found, seats))
+    counts = (*_counts(found), ("planned_cables", len(planned.links)), ("common_cables", laid.matched.n_common))
+    if laid.is_wrong:
+        rules = (laid.matched.how, *laid.said)
+        return _Judged([*learnt.findings, *laid.findings], rules, counts, None, 0, 0, apart)
+    planned_gbps = planned.fabric.links.capacity_gbps[planned.links]
+    if np.isnan(planned_gbps).all():
+        judge_rates(found, learnt)
+    best = laid.matched.best
+    counts += (("moves", len(best.moves)), ("missing_cables", len(best.adds)), ("unplanned_cables", len(best.removes)))
+    differing = judge_joined(laid.matched.comparison, told(laid.matched, planned_gbps))
+    findings = [*learnt.findings, *laid.findings, *differing]
+    rules = (laid.matched.how, *laid.said, *learnt.rules)
+    return _Judged(findings, rules, counts, laid.matched.comparison, len(best), laid.least, apart)
+
+
+def _counts(found: Cabling) -> tuple[tuple[str, int], ...]:
+    links = found.fabric.links
+    internal = int(links.kind.is_any("internal").sum())
+    return (("cables", len(found.links)), *((("internal_links", internal),) if internal else ()))
+
+
+def _apart(found: Cabling, seats: Seats | None, rule: RailRule | None) -> NDArray[np.bool_]:
+    """Nodes of named hosts that have other adapters than most: managers, storage; they take no part in the demand."""
+    nodes = found.fabric.nodes
+    apart = np.zeros(len(nodes), bool)
+    if seats is None or rule is None:
+        return apart
+    named = (nodes.host.codes >= 0) & (nodes.host.values() != nodes.uid) & (nodes.host.values() != nodes.name)
+    apart[found.nic] = named[found.nic]
+    apart[found.nic[seats.row[rule.judged]]] = False
+    return apart if 2 * apart.sum() < len(found.nic) else np.zeros(len(nodes), bool)
+
+
+def _likely_dearest(one: Finding) -> tuple[int, bool, str, str]:
+    """What to price first: a thin pair costs more than an absent one nearly always."""
+    return SEVERITIES.index(one.severity), one.code != "pair-thin", one.code, one.place
+
+
+def _severest(one: Finding) -> tuple[int, str, str]:
+    return SEVERITIES.index(one.severity), one.code, one.place
+
+
+def _dearest(one: Finding) -> tuple[bool, float, float, int, str, str]:
+    """Notes last; first what leaves least of an all-to-all, then what loses most."""
+    theta = one.price.theta if one.price is not None else 1.0
+    lost = 0.0 if math.isnan(one.lost_gbps) else one.lost_gbps
+    return one.severity == "note", theta, -lost, *_severest(one)
+
+
+def _cabling_of(fabric: Fabric) -> Cabling:
+    cabling = Cabling.of(fabric)
+    if not len(cabling.links):
+        raise ParameterError(
+            f"{fabric.name!r} has no cable between devices (links of kind {', '.join(_kinds(fabric)) or 'none'}); "
+            "there is nothing to validate"
+        )
+    return cabling
+
+
+def _kinds(fabric: Fabric) -> list[str]:
+    return sorted(Counter(fabric.links.kind.values().tolist()))
