@@ -184,7 +184,9 @@ def _link_code(network: Network) -> Array:
         rate = network.state.link_capacity_gbps(network.fabric)
     _, rate_code = np.unique(np.nan_to_num(rate[network.links], nan=-1.0), return_inverse=True)
     kinds = network.fabric.links.kind
-    return np.asarray(rate_code * (len(kinds.labels) + 1) + kinds.codes[network.links] + 1, np.int64)
+    code = np.asarray(rate_code * (len(kinds.labels) + 1) + kinds.codes[network.links] + 1, np.int64)
+    # Routing may charge links between groups more, so an automorphism must keep them apart.
+    return 2 * code + network.is_global
 
 
 def _node_colour(network: Network, label: Array | None) -> Array:

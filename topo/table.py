@@ -226,7 +226,7 @@ class Table:
         return {f.name: f.metadata["column"] for f in fields(cls)}
 
     def __len__(self) -> int:
-        return len(getattr(self, next(iter(self.columns()))))
+        return len(getattr(self, fields(self)[0].name))
 
     def take(self, rows: ArrayLike) -> Self:
         """The table restricted to ``rows`` (integers or a mask), in their order."""

@@ -6,12 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from topo.errors import ParameterError
+from topo.network import LINK_KINDS
 
-__all__ = ["SCHEMES", "SINGLE_PATH_TABLES", "Routing"]
+__all__ = ["GLOBAL", "SCHEMES", "SINGLE_PATH_TABLES", "Routing"]
 
 SCHEMES = ("ecmp", "wcmp", "spray", "single-path", "optimal")
 SINGLE_PATH_TABLES = ("hash", "destination-modulo", "min-hop", "random")
 _WCMP_WEIGHTS = ("path", "local")
+_HOST_IO = ("host_io", 4)
+GLOBAL = "global"
+"""What costs call links between switches of one tier in two pods; a word of theirs, no kind of the link table."""
+_GLOBAL = (GLOBAL, 3)
 
 
 @dataclass(frozen=True)
@@ -23,10 +28,13 @@ class Routing:
     ``single-path`` gives each flow one path, ``optimal`` the best split there is. Each parallel link is a next
     hop of its own; with ``lag`` a bundle is one, its members loaded evenly. ``up_down`` allows only paths that go
     up the tiers and then down. ``costs`` are whole link costs by link kind (1 where none is given); shortest
-    means least cost. ``weights`` of wcmp: ``path`` follows the capacity left on the way to the destination,
-    ``local`` the next link's rate alone. ``table`` says how single-path chooses: ``hash`` (independently for each
-    flow and switch), or a table by destination as InfiniBand subnet managers set it. ``pxn`` lets accelerators
-    relay for others of their own host (NCCL's PXN). ``seed`` is for what is drawn.
+    means least cost. By default links over PCIe and CPUs inside a host cost 4, so that accelerators reach each
+    other over scale-up links where they can, and ``global`` links, between switches of one tier in two pods, cost 3:
+    on a dragonfly a path of local - global - local is then shorter than one over two global links. ``weights`` of
+    wcmp: ``path`` follows the capacity left on the way to the destination, ``local`` the next link's rate alone.
+    ``table`` says how single-path chooses: ``hash`` (independently for each flow and switch), or a table by
+    destination as InfiniBand subnet managers set it. ``pxn`` lets accelerators relay for others of their own host
+    (NCCL's PXN). ``seed`` is for what is drawn.
 
     >>> Routing.of("ecmp") == Routing()
     True
@@ -35,7 +43,7 @@ class Routing:
     scheme: str = "ecmp"
     lag: bool = False
     up_down: bool = False
-    costs: Mapping[str, int] | tuple[tuple[str, int], ...] = ()
+    costs: Mapping[str, int] | tuple[tuple[str, int], ...] = (_GLOBAL, _HOST_IO)
     weights: str = "path"
     table: str = "hash"
     pxn: bool = True
@@ -47,6 +55,7 @@ class Routing:
         _one_of("weights of wcmp", self.weights, _WCMP_WEIGHTS)
         costs = tuple(sorted(dict(self.costs).items()))
         for kind, cost in costs:
+            _one_of("link kind in costs", kind, (*LINK_KINDS, GLOBAL))
             if isinstance(cost, bool) or not isinstance(cost, int) or not 1 <= cost <= 1000:
                 raise ParameterError(f"cost of {kind!r} links is {cost!r}; costs are whole numbers from 1 to 1000")
         # Kept as sorted pairs: hashable and picklable.

@@ -6,6 +6,7 @@ from topo.traffic.matching import longest_matching
 from topo.traffic.patterns import all_to_all, incast, permutation, random_pairing, shift
 from topo.traffic.rates import line_rate_gbps
 from topo.traffic.rings import double_tree, ring, tree
+from topo.traffic.valiant import valiant
 
 __all__ = [
     "Block",
@@ -21,4 +22,5 @@ __all__ = [
     "ring",
     "shift",
     "tree",
+    "valiant",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -56,7 +57,7 @@ class Block:
             _weights("sink_weight", sink_weight, len(to_rows)),
         )
 
-    @property
+    @cached_property
     def n_pairs(self) -> int:
         """Ordered pairs, a node with itself left out."""
         return len(self.sources) * len(self.sinks) - len(np.intersect1d(self.sources, self.sinks))
