@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 import subprocess
 import sys
+import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +21,7 @@ import typer
 from topo.cli.program import program
 from topo.io import FORMATS
 from topo.source import catalog
+from topo.wiring import CODES, validate
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
@@ -39,7 +43,53 @@ def formats_table() -> str:
     return "\n".join(lines + [f"| {row.name} | {row.description} |" for row in FORMATS])
 
 
-TABLES = {"fabrics": fabrics_table, "formats": formats_table}
+def codes_table() -> str:
+    lines = ["| code | severity | what it says | usual fix |", "| --- | --- | --- | --- |"]
+    return "\n".join(
+        lines + [f"| `{row.code}` | {row.severity} | {row.meaning} | {row.fix} |" for row in CODES.values()]
+    )
+
+
+TABLES = {"fabrics": fabrics_table, "formats": formats_table, "codes": codes_table}
+
+TRAINING = ("goodput", "collective", "step")
+
+JUDGED = (
+    "ibnetdiscover/selene.compute.txt",
+    "ibnetdiscover/topograph__example.out",
+    "ibnetdiscover/treydock__test.out",
+    "ibnetdiscover/treydock__test2.out",
+    "ibnetdiscover/ufm__small_topo_file",
+    "ibnetdiscover/ufm_ndt__ibnetdiscover_director.txt",
+    "wiring_csv/aristanetworks__avd__TWODC_5STAGE_CLOS-topology.csv",
+    "wiring_csv/sonic-net__sonic-mgmt__sonic_lab_links.csv",
+    "wiring_csv/ufm_ndt__ndth2s.csv",
+    "wiring_csv/ufm_ndt__switch_to_host_topo1.ndt",
+    "canu_shcd/Cray-HPE__canu__Architecture_Golden_Config_Dellanox.xlsx",
+    "canu_shcd/Cray-HPE__canu__Full_Architecture_Golden_Config_1.1.5.xlsx",
+    "canu_shcd/Cray-HPE__canu__TDS_Architecture_Golden_Config_1.1.5.xlsx",
+    "canu_shcd/Cray-HPE__canu__test_validate_shcd.xlsx",
+    "hedgehog/githedgehog__lab-ci__env-ci-1-spine-leaf.dot",
+    "ptm_dot/CumulusNetworks__cldemo-vagrant__topology.dot",
+    "ptm_dot/ddutt__evpn-in-the-datacenter__topology.dot",
+    "ptm_dot/ls62-dev__citc-enable-ptm__topology.dot",
+    "slurm_topology/NVIDIA__topograph__expected.slinky-dra-block.conf",
+)
+DIRECTOR_PLAN = ("ufm_ndt__switch_to_host_topo1.ndt", "ufm_ndt__switch_to_switch_topo2.ndt")
+
+
+def findings_table(folder: Path) -> str:
+    """What is found in each real file, errors and warnings by code."""
+    lines = ["| file | cables | found |", "| --- | ---: | --- |"]
+    given: list[tuple[str, list[Path]]] = [(name, []) for name in JUDGED]
+    given.insert(6, (JUDGED[5], [folder / "wiring_csv" / name for name in DIRECTOR_PLAN]))
+    for name, against in given:
+        answer = validate(folder / name, against or None, consequence=False)
+        grave = Counter(one.code for one in answer.findings if one.severity != "note")
+        found = ", ".join(f"{n:,} {code}" for code, n in grave.most_common())
+        plan = " against its two NDT files" if against else ""
+        lines.append(f"| {name.rpartition('/')[2]}{plan} | {dict(answer.counts)['cables']:,} | {found} |")
+    return "\n".join(lines)
 
 
 def blocks(text: str, language: str) -> Iterator[str]:
@@ -68,6 +118,10 @@ def text() -> str:
 @pytest.mark.parametrize("name", TABLES)
 def test_tables_are_those_of_the_code(text: str, name: str) -> None:
     assert section(text, name) == TABLES[name]().strip()
+
+
+def test_findings_are_those_of_the_real_files(text: str, shared_data: Path) -> None:
+    assert section(text, "findings") == findings_table(shared_data)
 
 
 def test_console_outputs_are_what_the_commands_print(text: str, tmp_path: Path) -> None:
@@ -104,10 +158,45 @@ def test_python_runs(text: str, tmp_path: Path) -> None:
         assert "201600.0 201600.0 True" in done.stdout
 
 
+def test_the_two_commands_start_a_cluster(text: str, tmp_path: Path) -> None:
+    """As told, but for the port, which others may use."""
+    pytest.importorskip("distributed")
+    (body,) = blocks(text, "bash")
+    (asked,) = re.findall(r"`(topo fail [^`]*--cluster \S+)`", text)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    lines = [line.removesuffix(" &").replace("8786", port) for line in body.splitlines()]
+    assert len(lines) == 2
+    path = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    started = []
+    try:
+        for line in lines:
+            extra = ["--dashboard-address", ":0"]  # the dashboard's own port may be taken as well
+            started.append(
+                subprocess.Popen(
+                    [*line.split(), *extra],
+                    cwd=tmp_path,
+                    env=path,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                )
+            )
+            time.sleep(2)
+        done = run(asked.replace("8786", port).replace("FABRIC", "leaf-spine-2to1").split(), tmp_path)
+    finally:
+        for process in reversed(started):
+            process.terminate()
+            process.wait(timeout=30)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == run(["topo", "fail", "leaf-spine-2to1", "--n-1"], tmp_path).stdout
+
+
 def test_every_verb_and_file_it_names_exists(text: str) -> None:
     verbs = set(re.findall(r"`topo (\w+)", text)) | set(re.findall(r"^\$ topo (\w+)", text, re.MULTILINE))
     known = getattr(typer.main.get_command(program), "commands", {})
-    assert {"list", "show", "report", "bisect"} <= verbs <= known.keys()
+    assert {"list", "show", "report", "bisect", "throughput", "ecmp", "fail", "validate"} <= verbs <= known.keys()
+    assert verbs >= {*TRAINING}
     for name in ("LICENSE", ".ci/run", "fabrics", "tests/test_readme.py"):
         assert name in text and (ROOT / name).exists()
 
@@ -117,7 +206,11 @@ def test_it_says_that_igraph_is_gpl(text: str) -> None:
 
 
 def updated(text: str, folder: Path) -> str:
-    for name, table in TABLES.items():
+    tables = dict(TABLES)
+    data = Path(os.environ.get("TOPO_SHARED_DATA", ROOT.parent / "shared" / "data"))
+    if data.is_dir():
+        tables["findings"] = lambda: findings_table(data)
+    for name, table in tables.items():
         pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
         text = pattern.sub(lambda found, table=table: f"{found[1]}\n{table()}\n\n{found[2]}", text)
     return CONSOLE.sub(lambda found: f"```console\n$ {found[1]}\n{run(found[1].split(), folder).stdout}```", text)

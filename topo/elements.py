@@ -52,6 +52,21 @@ class NodeTable(Table):
     rack: Labels = column(Labels, "rack")
     chassis: Labels = column(Labels, "director or chassis the node is inside of")
     part: Labels = column(Labels, "standard part")
+    coordinates: Labels = column(Labels, "place on a grid, as text like 0,3,12; none off one")
+
+    def places(self) -> NDArray[np.int64]:
+        """Coordinates as numbers, shape (nodes, dimensions); -1 where a node has none or fewer.
+
+        >>> NodeTable(name=["a", "b", "c"], coordinates=["0,3", "1,12", None]).places().tolist()
+        [[0, 3], [1, 12], [-1, -1]]
+        """
+        texts = [text.split(",") for text in self.coordinates.labels.tolist()]
+        width = max(map(len, texts), default=0)
+        table = np.full((len(texts) + 1, width), -1, np.int64)
+        for row, numbers in zip(table, texts, strict=False):
+            row[: len(numbers)] = [int(number) for number in numbers]
+        found: NDArray[np.int64] = table[self.coordinates.codes]
+        return found
 
 
 @dataclass(frozen=True, eq=False)

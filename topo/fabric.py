@@ -161,11 +161,22 @@ class State:
         return mask
 
     def link_capacity_gbps(self, fabric: Fabric) -> NDArray[np.float64]:
-        """Rate of every link in this state."""
-        if self.capacity_gbps is None:
+        """Rate of every link in this state.
+
+        :raises ParameterError: not one rate a link, or a rate that is negative or infinite, named with its link.
+        """
+        rates = self.capacity_gbps
+        if rates is None:
             return fabric.links.capacity_gbps
-        _expect_length(self.capacity_gbps, len(fabric.links), "capacity_gbps")
-        return self.capacity_gbps
+        _expect_length(rates, len(fabric.links), "capacity_gbps")
+        bad = np.flatnonzero((rates < 0) | np.isinf(rates))
+        if bad.size:
+            link = LinkSet.of(fabric, bad[:1])[0]
+            raise ParameterError(
+                f"the state's capacity_gbps[{bad[0]}] is {rates[bad[0]]:g}, the rate of {link}; it must be finite, at "
+                "least 0, or nan for unknown; take the link away with link_present instead"
+            )
+        return rates
 
 
 @dataclass(frozen=True, eq=False)

@@ -117,6 +117,15 @@ class Network:
             )
         return freeze(rates)
 
+    @cached_property
+    def is_global(self) -> NDArray[np.bool_]:
+        """Which links join switches of one tier in two different pods, as the global links of a dragonfly do."""
+        nodes = self.fabric.nodes
+        pod, switch = nodes.pod.codes, nodes.kind.is_any("switch")
+        a, b = self.a, self.b
+        mask: NDArray[np.bool_] = switch[a] & switch[b] & (nodes.tier[a] == nodes.tier[b])
+        return freeze(mask & (pod[a] != pod[b]) & (pod[a] >= 0) & (pod[b] >= 0))
+
     @property
     def kinds_text(self) -> str:
         """The link kinds, for a result's assumptions."""

@@ -18,7 +18,7 @@ from topo.analysis.failures.survivability import survivability
 from topo.analysis.failures.worst import worst_failures
 from topo.errors import InputError, ParameterError
 from topo.fabric import State
-from topo.traffic import Demand, all_to_all
+from topo.traffic import Demand
 
 
 @pytest.fixture(scope="module")
@@ -333,3 +333,12 @@ def test_elements_are_a_value(paired):
     every = elements(paired, "switch")
     assert isinstance(every.take(np.array([1, 0])), Elements)
     assert every.take(np.array([1, 0])).name(0) == every.name(1)
+
+
+def test_shares_never_count_what_lost_pairs_wanted():
+    fabric = topo.leaf_spine(leaves=4, spines=2, hosts_per_leaf=4, link_gbps=400, host_gbps=400)
+    answer = degraded_capacity(fabric, down_state(fabric, ["spine-*"]))
+    # What is left is the traffic inside each leaf, at full rate; 192 of the 240 pairs have no path.
+    assert answer.lost_pairs == 4 * 4 * 12
+    assert answer.cut_off == 12
+    assert answer.kept.degraded_lower == pytest.approx(400)

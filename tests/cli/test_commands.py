@@ -261,7 +261,7 @@ def test_too_little_memory_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: 
 def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert said(capsys, "--version") == f"topo {topo.__version__}\n"
     text = said(capsys, "--help")
-    for verb in ("list", "show", "report", "bisect"):
+    for verb in ("list", "show", "report", "bisect", "throughput", "ecmp", "fail"):
         assert f"\n  {verb} " in text
         assert "..." not in next(line for line in text.splitlines() if line.startswith(f"  {verb} "))
         assert said(capsys, verb, "-h").startswith(f"Usage: topo {verb} ")

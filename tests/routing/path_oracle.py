@@ -44,12 +44,22 @@ def shortest_dag(
     *,
     state: State | None = None,
     costs: dict[str, int] | None = None,
-    pxn: bool = True,
+    pxn: str = "needed",
 ) -> tuple[dict[int, list[int]], float]:
     """Next arcs of every node on some shortest path, and the distance."""
     costs = costs or {}
-    arcs = [a for a in usable_arcs(fabric, state) if may_cross(fabric, a, source, sink, pxn=pxn)]
+    arcs = [a for a in usable_arcs(fabric, state) if may_cross(fabric, a, source, sink, pxn=pxn != "never")]
     weight = {a: costs.get(fabric.links.kind[a // 2], 1) for a in arcs}
+    nodes, scale_up = fabric.nodes, costs.get("scale_up", 1)
+    opened = nodes.kind.is_any("accelerator") & (nodes.forwards == 1) & (nodes.host.codes >= 0)
+    if pxn != "never" and opened.any():
+        out, into = (0, 1) if pxn == "always" else (1_000_000, 1_000_001)
+        for a in arcs:
+            tail = int(fabric.arc_source[a])
+            if pxn == "always" and fabric.links.kind[a // 2] != "scale_up":
+                weight[a] *= 1 + scale_up
+            if opened[tail]:
+                weight[a] += out if nodes.host.codes[tail] == nodes.host.codes[source] else into
     into: dict[int, list[int]] = {}
     for a in arcs:
         into.setdefault(int(fabric.arc_target[a]), []).append(a)

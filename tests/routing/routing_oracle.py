@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from topo.fabric import Fabric, State
-from topo.network import Network
+from topo.network import LINK_KINDS, Network
 from topo.routing.scheme import Routing
 
 Position = tuple[int, str]
@@ -44,8 +44,23 @@ class Oracle:
         self.cache: dict[int, tuple[dict[Position, int], dict[Position, list[tuple[Arc, Fraction]]], Position]] = {}
 
     def arcs(self, network: Network) -> Iterator[Arc]:
-        """Arcs between positions."""
-        costs = dict(self.routing.costs)
+        """Arcs between positions, with what relaying accelerators cost besides."""
+        opened = {
+            v for v, f in enumerate(self.forwards) if self.accelerator[v] and f == 1 and self.host[v] >= 0
+        }  # fmt: skip
+        rule, costs = self.routing.pxn, dict(self.routing.costs)
+        scale_up = costs.get("scale_up", 1)
+        more = {"out": 0, "in": 0}
+        if opened and rule == "always":
+            costs = {kind: (1 + scale_up) * costs.get(kind, 1) for kind in (*LINK_KINDS, "global")}
+            costs["scale_up"], more["in"] = scale_up, 1
+        elif opened and rule == "needed":
+            more = {"out": 1_000_000, "in": 1_000_001}
+        for tail, head, arc, cost in self.arcs_at(network, costs):
+            yield tail, head, arc, cost + (more.get(tail[1], 0) if tail[0] in opened else 0)
+
+    def arcs_at(self, network: Network, costs: dict[str, int]) -> Iterator[Arc]:
+        """Arcs between positions, at the costs of their links."""
         kinds = self.fabric.links.kind.values(network.links).tolist()
         beside = defaultdict(set)
         found = []
@@ -82,7 +97,7 @@ class Oracle:
     def passes(self, position: Position) -> bool:
         """Whether a position carries what is not for itself."""
         node = position[0]
-        if self.accelerator[node] and self.forwards[node] != 2 and not self.routing.pxn:
+        if self.accelerator[node] and self.forwards[node] != 2 and self.routing.pxn == "never":
             return False
         return self.forwards[node] > 0
 

@@ -442,7 +442,12 @@ def test_accelerators_reach_rails_through_their_host() -> None:
     cross = pairs(fabric, fabric.rows("a-gpu-1"), fabric.rows("b-gpu-2"), 100)
     loads = link_loads(fabric, cross)
     assert loads.lost_pairs == 0
-    assert sorted(loads.arc_gbps[loads.is_loaded].tolist()) == [50] * 10  # five links over either rail
+    # The sender's neighbour relays: scale-up, its adapter, two access links, and the sink's own adapter.
+    assert sorted(loads.arc_gbps[loads.is_loaded].tolist()) == [100] * 5
+    names = fabric.nodes.name[fabric.arc_target[np.flatnonzero(loads.is_loaded)]].tolist()
+    assert sorted(names) == ["a-gpu-2", "a-nic-2", "b-gpu-2", "b-nic-2", "rail-2"]
+    always = link_loads(fabric, cross, routing=Routing(pxn="always"))
+    assert always.arc_gbps.tolist() == loads.arc_gbps.tolist()
     alone = link_loads(fabric, cross, routing=Routing(pxn=False))
     assert alone.lost_pairs == 1
     assert alone.lost_gbps == 100

@@ -228,7 +228,7 @@ def random_routing(fabric: Fabric, rng: np.random.Generator) -> Routing:
         up_down=not relaying and bool(rng.random() < 0.3),
         costs=costs if rng.random() < 0.3 else (),
         weights=str(rng.choice(["path", "local"])),
-        pxn=bool(rng.random() < 0.7),
+        pxn=str(rng.choice(["needed", "always", "never"])),
     )
 
 

@@ -26,6 +26,17 @@ def test_words():
     assert str(Routing("wcmp", up_down=True)) == "wcmp (path weights, up/down)"
     assert str(Routing("single-path", table="destination-modulo")) == "single-path (destination-modulo)"
     assert str(Routing()) == "ecmp"
+    assert str(Routing(pxn="always")) == "ecmp (PXN always)"
+    assert str(Routing(pxn="never", lag=True)) == "ecmp (LAG, no PXN)"
+
+
+def test_rules_of_pxn():
+    assert Routing().pxn == "needed"
+    assert Routing(pxn=True) == Routing(pxn="always") != Routing()
+    assert Routing(pxn=False) == Routing(pxn="never")
+    assert [Routing(pxn=rule).may_relay for rule in ("needed", "always", "never")] == [True, True, False]
+    with pytest.raises(ParameterError, match="unknown rule of pxn 'sometimes'; known: needed, always, never"):
+        Routing(pxn="sometimes")
 
 
 def test_by_default_accelerators_meet_over_scale_up_links_where_they_can():

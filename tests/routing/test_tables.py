@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 import topo
+from topo.build.rail import RailPlan
 from topo.errors import ParameterError
 from topo.fabric import Fabric, State
 from topo.routing.next_hops import NextHops
+from topo.routing.scheme import Routing
 from topo.routing.tables import StaticTable
 from topo.routing.walk import lost_mask, walk
 
@@ -61,6 +63,34 @@ def test_destination_modulo_uses_a_digit_a_tier() -> None:
         assert some.min() == some.max() > 0
 
 
+@pytest.mark.parametrize("kind", ["destination-modulo", "min-hop"])
+def test_rails_get_what_their_clos_gets(kind: str) -> None:
+    """Rows count host by host across the rails, addresses leaf by leaf: the rails' Clos loads all its links alike."""
+    fabric = topo.rail_optimized(32)
+    hops = NextHops.of(fabric)
+    source, sink = all_pairs(fabric)
+    inner = (fabric.nodes.tier[fabric.arc_source] > 0) & (fabric.nodes.tier[fabric.arc_target] > 0)
+    load = loads(fabric, StaticTable.of(hops, kind).paths(source, sink))[inner]
+    assert load.min() == load.max() == 7 * 32 * 32 * 2 * 8 // inner.sum()
+    by_row = loads(fabric, StaticTable.of(hops, kind, addresses="in order of rows").paths(source, sink))[inner]
+    assert by_row.max() >= (7 if kind == "destination-modulo" else 1) * load.max()
+    said = topo.throughput(fabric, topo.traffic.all_to_all(fabric), routing=Routing("single-path", table=kind))
+    assert said.theta_lower == pytest.approx(1)
+    assert "destinations numbered in leaf order" in said.assumptions[0]
+
+
+def test_leaf_order_is_a_leaf_after_the_other() -> None:
+    """Also where accelerators are endpoints and reach every rail of their host: the nearest switch counts."""
+    opened = topo.cluster(topo.ClusterHosts("dgx-h100", 4), RailPlan(hosts_per_unit=4))
+    for fabric in (topo.rail_optimized(4, hosts_per_unit=4), opened):
+        hops = NextHops.of(fabric)
+        rail = (
+            fabric.nodes.rail.codes if not fabric.nodes.kind.is_any("accelerator").any() else fabric.nodes.local_index
+        )
+        ordered = hops.access.endpoints[np.argsort(StaticTable.of(hops).address)]
+        assert np.asarray(rail)[ordered].tolist() == sorted(np.asarray(rail)[hops.access.endpoints].tolist())
+
+
 def test_destination_modulo_with_parallel_links_and_planes() -> None:
     fabric = topo.leaf_spine(4, 2, 8, parallel=4)
     source, sink = all_pairs(fabric)
@@ -87,7 +117,11 @@ def test_min_hop_polarizes_with_addresses_in_order() -> None:
     other = source != sink
     up = (fabric.nodes.tier[fabric.arc_source] == 2) & (fabric.nodes.tier[fabric.arc_target] == 3)
     worst = {}
-    for kind, addresses in (("min-hop", "in order of rows"), ("min-hop", "shuffled"), ("destination-modulo", "in order of rows")):
+    for kind, addresses in (
+        ("min-hop", "in order of rows"),
+        ("min-hop", "shuffled"),
+        ("destination-modulo", "in order of rows"),
+    ):
         load = loads(fabric, StaticTable.of(hops, kind, addresses=addresses).paths(source[other], sink[other]))[up]
         worst[kind, addresses] = (int((load > 0).sum()), load.max() / load.mean())
     assert up.sum() == 1024

@@ -47,7 +47,11 @@ BUILDS: dict[str, Callable[[], Fabric]] = {
 
 
 @pytest.mark.parametrize("share", [0.0, 0.08])
-@pytest.mark.parametrize("routing", [Routing(), Routing(lag=True), Routing(up_down=True), Routing(pxn=False)], ids=str)
+@pytest.mark.parametrize(
+    "routing",
+    [Routing(), Routing(lag=True), Routing(up_down=True), Routing(pxn="always"), Routing(pxn="never")],
+    ids=str,
+)
 @pytest.mark.parametrize("name", list(BUILDS))
 def test_mean_of_walks_is_the_fluid_load(name: str, routing: Routing, share: float) -> None:
     fabric = BUILDS[name]()

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from topo.analysis.attachments import Attachments, attachments
+from topo.analysis.injection import injection_of, leaves_a_box, scale_out_injection_of, scale_up_injection_of
 from topo.analysis.paths import Paths, paths_of
 from topo.fabric import FORWARDS_OWN_HOST, Fabric, State
 from topo.network import Network, kinds_in_words
@@ -16,7 +17,14 @@ from topo.result import Result, Row, Standing
 from topo.table import Array, Labels, freeze
 from topo.units import format_gbps
 
-__all__ = ["Inventory", "SwitchGroup", "TierPair", "inventory", "tier_name"]
+__all__ = [
+    "Inventory",
+    "SwitchGroup",
+    "TierPair",
+    "inventory",
+    "network_parts",
+    "tier_name",
+]
 
 _COUNTED = Standing("exact", "counted")
 _TIER_NAMES = {-2: "scale-up tier 2", -1: "scale-up", 0: "tier 0", 1: "leaf", 2: "spine", 3: "core"}
@@ -103,6 +111,10 @@ class Inventory(Result):
     """Links that only one end reported, by the tiers of their ends; ``tier_pairs`` leaves them out."""
     assumed: str = ""
     """Which rates the caller stated for links without one; '' where none."""
+    scale_up_injection_gbps: float | None = None
+    """The endpoints' own scale-up links together, one direction; None where they have none or a rate is unknown."""
+    scale_out_injection_gbps: float | None = None
+    """Cables out of the endpoints and of their hosts' adapters together; None as above, or where there are none."""
 
     title: ClassVar[str] = "Inventory"
 
@@ -113,7 +125,7 @@ class Inventory(Result):
             Row("links looked at", kinds_in_words(self.kinds)),
             Row("endpoints", self.n_endpoints, standing=_COUNTED),
             Row("hosts", self.n_hosts, standing=_COUNTED),
-            Row("switches", self.n_switches, standing=_COUNTED),
+            Row("switches", self.switches_text, standing=_COUNTED),
         ]
         for group in (*self.switch_groups, *self.scale_up_groups):
             part = f" {group.part}" if group.part else ""
@@ -124,20 +136,44 @@ class Inventory(Result):
             )
             rows.append(Row(f"{group.tier_name} switches{part}", text, standing=_COUNTED))
         rows += self._link_rows()
-        unknown = f"unknown: {self.n_unknown_rates:,} links of unknown rate"
-        if self.injection_gbps is None:
-            rows.append(Row("injection, all endpoints at once", unknown))
-        else:
-            standing = self.injection_standing
-            rows.append(Row("injection, all endpoints at once", self.injection_gbps, "Gb/s", standing))
+        rows += self.injection_rows("all endpoints at once")
         rows.append(Row("connected parts", _parts_text(self.component_sizes), standing=_COUNTED))
         rows += [Row("note", note) for note in self.notes]
         return rows + self.paths.rows()
 
     @property
+    def n_scale_up_switches(self) -> int:
+        """Switch chips of scale-up domains and hosts."""
+        return sum(group.n_switches for group in self.scale_up_groups)
+
+    @property
+    def switches_text(self) -> str:
+        """How many switches, and beside them switch chips of scale-up domains where there are such."""
+        chips = self.n_scale_up_switches
+        if not chips:
+            return f"{self.n_switches:,}"
+        return f"{self.n_switches:,} and {chips:,} scale-up switch chips" if self.n_switches else f"{chips:,} scale-up"
+
+    def injection_rows(self, what: str) -> list[Row]:
+        """What all endpoints can send at once: over scale-up links and out of the hosts apart where they have both."""
+        if self.injection_gbps is None:
+            return [Row(f"injection, {what}", f"unknown: {self.n_unknown_rates:,} links of unknown rate")]
+        if self.scale_up_injection_gbps is None:
+            return [Row(f"injection, {what}", self.injection_gbps, "Gb/s", self.injection_standing)]
+        of_scale_up = self.standing_of("sum of the endpoints' scale-up links")
+        rows = [Row(f"scale-up injection, {what}", self.scale_up_injection_gbps, "Gb/s", of_scale_up)]
+        if self.scale_out_injection_gbps is not None:
+            how = self.standing_of("sum of the cables out of the endpoints and their hosts' adapters")
+            rows.append(Row(f"scale-out injection, {what}", self.scale_out_injection_gbps, "Gb/s", how))
+        return rows
+
+    @property
     def injection_standing(self) -> Standing:
         """Exact, or a lower bound where links that only one end reported are left out; with the assumed rates."""
-        how = "sum of the endpoints' links"
+        return self.standing_of("sum of the endpoints' links")
+
+    def standing_of(self, how: str) -> Standing:
+        """The standing of a sum over links, found as ``how`` says."""
         if not self.n_one_sided_links:
             return Standing("exact", how).given(self.assumed)
         left_out = f"{self.n_one_sided_links:,} links that only one end reported are left out"
@@ -194,7 +230,8 @@ def inventory(
     classes = _link_classes(network)
     groups = _switch_groups(fabric, switches)
     attached = attachments(network)
-    sizes, shared, unattached = _components(attached)
+    sizes, shared, unattached = network_parts(attached)
+    scale_up = scale_up_injection_of(network, rates)
     return Inventory(
         fabric=fabric.name,
         kinds=network.kinds,
@@ -210,13 +247,13 @@ def inventory(
         n_loopback_links=int((chosen & (fabric.link_a == fabric.link_b)).sum()),
         n_one_sided_links=int((chosen & fabric.links.evidence.is_any("one end")).sum()),
         n_other_links=_by_label(fabric.links.kind, there & ~chosen),
-        n_cables=_n_cables(fabric.links.cable[chosen]),
+        n_cables=_n_cables(fabric.links.cable[chosen & leaves_a_box(fabric)]),
         n_used_ports=sum(group.n_used_ports for group in groups),
         n_free_ports=sum(group.n_free_ports for group in groups),
         switch_groups=groups,
         scale_up_groups=_switch_groups(fabric, np.flatnonzero(nodes.kind.is_any("scale_up_switch") & present)),
         tier_pairs=_tier_pairs(network, rates),
-        injection_gbps=_injection(network, rates),
+        injection_gbps=injection_of(network, rates),
         n_unknown_rates=int(np.isnan(rates).sum()),
         component_sizes=sizes,
         n_shared_endpoints=shared,
@@ -225,6 +262,8 @@ def inventory(
         notes=_notes(sizes, shared, unattached, int(np.isnan(rates).sum())),
         one_sided_pairs=_one_sided_pairs(fabric, network, state),
         assumed=fabric.origin.assumed,
+        scale_up_injection_gbps=scale_up,
+        scale_out_injection_gbps=None if scale_up is None else scale_out_injection_of(network, rates),
     )
 
 
@@ -341,15 +380,8 @@ def _one_sided_pairs(fabric: Fabric, network: Network, state: State | None) -> t
     return _tier_pairs(alone, rates)
 
 
-def _injection(network: Network, rates: Array) -> float | None:
-    is_endpoint = network.fabric.nodes.is_endpoint
-    ends = is_endpoint[network.a].astype(int) + is_endpoint[network.b]
-    total = float(rates[ends > 0] @ ends[ends > 0])
-    return None if np.isnan(total) else total
-
-
-def _components(attached: Attachments) -> tuple[tuple[int, ...], int, int]:
-    """Endpoints of each part that relays join, endpoints in several parts, endpoints joined to nothing.
+def network_parts(attached: Attachments) -> tuple[tuple[int, ...], int, int]:
+    """Endpoints of each part that relays join, largest first; endpoints in several parts; those joined to nothing.
 
     Switch chips of scale-up domains count where there is nothing else; endpoints that only the inside of their host
     joins make a part of their own.

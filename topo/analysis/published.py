@@ -10,7 +10,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from topo.analysis.attachments import attachments
+from topo.analysis.injection import injection_of
+from topo.analysis.inventory import network_parts
 from topo.analysis.oversubscription import format_ratio, oversubscription
+from topo.analysis.published_groups import COUNTED_GROUPS
 from topo.analysis.published_inside import COUNTED_INSIDE, Counted, bisection_gbps
 from topo.errors import InputError
 from topo.fabric import Fabric
@@ -41,7 +45,9 @@ class PublishedNumber:
     label: str
     note: str
     printed: float | None
-    """What the source prints where that is an error; ``expected`` is the true value then."""
+    """What is printed somewhere where that is an error; ``expected`` is the true value then."""
+    printed_by: str = ""
+    """Who prints it; '' for the source that the spec lists."""
 
     @property
     def kind(self) -> str:
@@ -55,6 +61,20 @@ class PublishedNumber:
             return False
         low, high = self.bracket
         return low * (1 - _ROUNDING) <= self.expected <= high * (1 + _ROUNDING)
+
+    @property
+    def printed_text(self) -> str:
+        """Who prints what where that is an error; '' where nobody is known to.
+
+        >>> import topo
+        >>> numbers = published_numbers(topo.load("nvidia-dgx-h100")).numbers
+        >>> [n.printed_text for n in numbers if n.printed is not None]
+        ['blog posts print 1,800, an error']
+        """
+        if self.printed is None:
+            return ""
+        print_ = f"{self.printed_by} print" if self.printed_by else "the source prints"
+        return f"{print_} {self.shown(self.printed)}, an error"
 
     @property
     def verdict(self) -> str:
@@ -128,8 +148,8 @@ def _row_text(number: PublishedNumber) -> str:
         text += f", inside the bracket: {number.built_text}"
     else:
         text += f", but {number.built_text} built: they differ"
-    if number.printed is not None:
-        text += f"; the source prints {number.shown(number.printed)}, an error"
+    if number.printed_text:
+        text += f"; {number.printed_text}"
     return f"{text}; {number.note}" if number.note else text
 
 
@@ -169,6 +189,7 @@ def _compared(key: str, expected: Expected, counted: Counted) -> PublishedNumber
         expected.label,
         expected.note,
         expected.printed,
+        expected.printed_by,
     )
 
 
@@ -278,6 +299,14 @@ def _n_labels(fabric: Fabric, column: str, rows: NDArray[np.int64]) -> int:
     return max(1, len(np.unique(codes[codes >= 0])))
 
 
+def _n_planes(fabric: Fabric) -> int:
+    """Parts of the endpoints' own network that no relay joins; switches that no two endpoints share make none."""
+    if not len(fabric.switches):
+        return 0
+    sizes, _, _ = network_parts(attachments(Network.of(fabric)))
+    return sum(size > 1 for size in sizes)
+
+
 def _cables_800g(lower: int) -> Callable[[Fabric], float | None]:
     def count(fabric: Fabric) -> float | None:
         below = fabric.nodes.is_endpoint if lower == 0 else _of_tier(fabric, lower)
@@ -287,10 +316,9 @@ def _cables_800g(lower: int) -> Callable[[Fabric], float | None]:
     return count
 
 
-def _injection_gbps(fabric: Fabric) -> float:
+def _injection_gbps(fabric: Fabric) -> float | None:
     network = Network.of(fabric)
-    ends = fabric.nodes.is_endpoint[network.a].astype(int) + fabric.nodes.is_endpoint[network.b]
-    return float(network.capacity_gbps @ ends)
+    return injection_of(network, network.capacity_gbps)
 
 
 def _n_fabric_links(fabric: Fabric) -> int:
@@ -320,7 +348,7 @@ COUNTED: dict[str, Callable[[Fabric], Counted]] = {
     "parallel_spine_core": _parallel(2),
     "leaf_oversubscription": _oversubscription(1),
     "spine_oversubscription": _oversubscription(2),
-    "n_planes": lambda fabric: _n_labels(fabric, "plane", fabric.switches) if len(fabric.switches) else 0,
+    "n_planes": _n_planes,
     "n_units": lambda fabric: _n_labels(fabric, "pod", fabric.endpoints),
     "n_fabric_links": _n_fabric_links,
     "n_standby_adapters": _n_standby_adapters,
@@ -336,5 +364,6 @@ COUNTED: dict[str, Callable[[Fabric], Counted]] = {
     "cost_usd": _cost_usd,
     "bisection_gbps": bisection_gbps,
     **COUNTED_INSIDE,
+    **COUNTED_GROUPS,
 }
-"""How each number that a spec may expect is counted in a fabric; bounds where it is not known exactly, None where there is none."""
+"""How each number that a spec may expect is counted; bounds where it is not known exactly, None where there is none."""

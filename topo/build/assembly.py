@@ -26,7 +26,7 @@ __all__ = ["MOST_ROWS", "Assembly", "numbered", "refuse_too_many"]
 MOST_ROWS = 64_000_000
 """Most nodes, and most links, of a fabric that is built: some ten gigabytes."""
 
-_GROUPS = ("host", "domain", "rail", "plane", "pod", "rack", "chassis", "part")
+_GROUPS = ("host", "domain", "rail", "plane", "pod", "rack", "chassis", "part", "coordinates")
 _CAGED = ("access", "scale_out", "storage", "management")
 
 
@@ -140,7 +140,8 @@ class Assembly:
     ) -> NDArray[np.int64]:
         """Add a block of nodes that share kind, tier and radix; returns their rows.
 
-        ``groups`` gives host, domain, rail, plane, pod, rack, chassis or part: one label, or Labels of equal length.
+        ``groups`` gives host, domain, rail, plane, pod, rack, chassis, part or coordinates: one label, or Labels of
+        equal length.
         With ``ports_per_cage`` a node's ports share cages in order. ``cages`` instead gives one whole number a node:
         nodes of equal number have their cabled ports in one cage, as two adapters behind a twin-port cage do.
         """

@@ -64,14 +64,29 @@ _OPTIONS = (
     (" (--endpoints on the command line)", " with --endpoints"),
     ('with keep "none"', "with --keep none"),
     ("assume_gbps is", "--assume-gbps is"),
+    ("columns has no", "--columns has no"),
+    ("columns must also", "--columns must also"),
+    (
+        "columns={'a_node': 'text or number', 'a_port': ..., 'z_node': ..., 'z_port': ...} "
+        "(--columns on the command line)",
+        "--columns a_node=HEADER,a_port=2,z_node=HEADER,z_port=4",
+    ),
 )
+_SAME = ("accuracy", "alpha_us", "inner_alpha_us", "mtu", "offset", "queue_pairs", "samples", "tolerance")
+_ARGUMENTS = {
+    "k": "--worst",
+    "n_samples": "--samples",
+    "checkpoint_write_s": "--checkpoint-write",
+    "restart_s": "--restart",
+} | {name: f"--{name.replace('_', '-')}" for name in _SAME}
 
 
 def _in_options(message: str) -> str:
     """What the library says of its arguments, in the words of the command line."""
     for said, option in _OPTIONS:
         message = message.replace(said, option)
-    return message
+    name, is_, rest = message.partition(" is ")
+    return f"{_ARGUMENTS[name]} is {rest}" if is_ and name in _ARGUMENTS else message
 
 
 def _argument_errors() -> type[Exception]:

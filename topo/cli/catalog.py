@@ -11,6 +11,7 @@ from topo.cli.options import Format, FormatOption
 __all__ = ["list_fabrics"]
 
 _HEAD = ("NAME", "ENDPOINTS", "SWITCHES", "TIERS", "PLANES", "TITLE")
+_PLANES = "PLANES: parts of the network that no relay joins; they are rails where an endpoint touches only one."
 
 
 def list_fabrics(
@@ -37,6 +38,7 @@ def list_fabrics(
             counts = (entry.n_endpoints, entry.n_switches, entry.n_tiers, entry.n_planes)
             rows.append((f"  {entry.name}", *("-" if n is None else f"{n:,}" for n in counts), entry.title))
     print_table(_HEAD, rows)
+    print(_PLANES)
 
 
 def _list_builders(format: Format) -> None:

@@ -7,7 +7,21 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["AssumeGbps", "Endpoints", "FabricName", "Format", "FormatOption", "Keep", "ReadAs"]
+__all__ = [
+    "AssumeGbps",
+    "Cluster",
+    "Down",
+    "Endpoints",
+    "FabricName",
+    "Format",
+    "FormatOption",
+    "Keep",
+    "Rate",
+    "ReadAs",
+    "Seed",
+    "Senders",
+    "Workers",
+]
 
 
 class Format(StrEnum):
@@ -57,4 +71,41 @@ Endpoints = Annotated[
         metavar="GLOB",
         help="Bisection of the endpoints whose name or host matches, all else of the whole fabric; may be repeated.",
     ),
+]
+
+Senders = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--endpoints",
+        metavar="GLOB",
+        help="Endpoints that send and receive, by name or host; may be repeated. Default: all.",
+    ),
+]
+
+Down = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--down",
+        metavar="ELEMENT",
+        help="What is down: a node or host, or KIND:PATTERN such as link:leaf-1--spine-2, cage:leaf-1/33, plane:2, "
+        "group:feed-A; may be repeated.",
+    ),
+]
+
+Rate = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--rate", metavar="ELEMENT=RATE", help="What runs slower: link:leaf-1--spine-2=200G; may be repeated."
+    ),
+]
+
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of everything that is drawn.")]
+
+Workers = Annotated[
+    int, typer.Option("--workers", min=1, help="Processes to run in; the answer is the same for any number.")
+]
+
+Cluster = Annotated[
+    str | None,
+    typer.Option("--cluster", metavar="ADDRESS", help="Run on the Dask scheduler at this address instead."),
 ]

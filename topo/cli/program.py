@@ -8,8 +8,16 @@ import typer
 
 from topo.cli.bisect import bisect
 from topo.cli.catalog import list_fabrics
+from topo.cli.collective import collective
+from topo.cli.ecmp import ecmp
+from topo.cli.fail import fail
+from topo.cli.goodput import goodput
+from topo.cli.place import place
 from topo.cli.report import report
 from topo.cli.show import show
+from topo.cli.step import step
+from topo.cli.throughput import throughput
+from topo.cli.validate import validate
 
 __all__ = ["program"]
 
@@ -52,3 +60,11 @@ program.command("list", short_help="The fabrics that can be loaded by name.")(li
 program.command("show", short_help="What a fabric is, and where it narrows.")(show)
 program.command("report", short_help="All answers about a fabric in one HTML file.")(report)
 program.command("bisect", short_help="The bisection bandwidth and the cut behind it.")(bisect)
+program.command("goodput", short_help="From line rate to goodput, and where the rest went.")(goodput)
+program.command("collective", short_help="How long a collective takes, and what binds it.")(collective)
+program.command("step", short_help="How long a training step takes, and what waits for the network.")(step)
+program.command("throughput", short_help="How much of a demand fits, and which links bind.")(throughput)
+program.command("ecmp", short_help="How often hashed flows collide, and what would help.")(ecmp)
+program.command("fail", short_help="What failures and drains leave, how often, and to whom.")(fail)
+program.command("place", short_help="Where to put a job, and what schedulers would have done.")(place)
+program.command("validate", short_help="What is wrong with a wiring, where, and what it costs.")(validate)

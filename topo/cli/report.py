@@ -38,6 +38,16 @@ def report(
         Keep | None,
         typer.Option("--keep", help="What a split keeps whole. Default: hosts, or racks that are scale-up domains."),
     ] = None,
+    sections: Annotated[
+        str | None,
+        typer.Option(
+            "--sections",
+            metavar="KEY,...",
+            help="Only these sections, however long they take: goodput, main-numbers, tiers, fabric, published, "
+            "inventory, oversubscription, paths, bisection, throughput, collisions, failures, wiring, notes, "
+            "assumptions.",
+        ),
+    ] = None,
     assume_gbps: AssumeGbps = None,
     read_as: ReadAs = None,
 ) -> None:
@@ -48,18 +58,19 @@ def report(
     from topo.source import load
 
     loaded = load(fabric, assume_gbps=assume_gbps, format=read_as)
-    made = make_report(loaded, endpoints=endpoints or None, keep=keep and keep.value)
+    chosen = None if sections is None else [key.strip() for key in sections.split(",")]
+    made = make_report(loaded, endpoints=endpoints or None, keep=keep and keep.value, sections=chosen)
     write = {
         ReportFormat.html: made.to_html,
         ReportFormat.md: made.to_markdown,
         ReportFormat.json: made.to_json,
     }
-    chosen = format or _by_ending(output)
-    content = write[chosen]()
+    written = format or _by_ending(output)
+    content = write[written]()
     if output == "-":
         sys.stdout.write(content if content.endswith("\n") else content + "\n")
         return
-    path = output or f"{file_name(made.fabric.name)}-report.{chosen.value}"
+    path = output or f"{file_name(made.fabric.name)}-report.{written.value}"
     write_whole(path, content)
     columns, lines = shutil.get_terminal_size() if sys.stdout.isatty() else (None, None)
     print_screen(made.summary(columns=columns, lines=lines))

@@ -77,7 +77,18 @@ class ClusterState:
 
 
 def read_cluster_state(path: str | Path) -> ClusterState:
-    """The state in a file (or ``-``) with the output of ``sinfo`` or ``squeue``; see :func:`cluster_state_of_text`."""
+    """The state in a file (or ``-``) with the output of ``sinfo`` or ``squeue``; see :func:`cluster_state_of_text`.
+
+    >>> import pathlib, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name, "sinfo.txt")
+    >>> _ = path.write_text("STATE NODELIST\\nidle n[1-2]\\nalloc n3\\n")
+    >>> sorted(read_cluster_state(path).idle)
+    ['n1', 'n2']
+    >>> folder.cleanup()
+
+    :raises InputError: the file cannot be read.
+    """
     return cluster_state_of_text(*read_text(path))
 
 

@@ -61,6 +61,14 @@ class _Job(_Model):
 def read_job(path: str | Path) -> Job:
     """The job described in a YAML file; see :func:`parse_job` for the keys.
 
+    >>> import pathlib, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name, "job.yaml")
+    >>> _ = path.write_text("size: 16\\n")
+    >>> read_job(path).size
+    16
+    >>> folder.cleanup()
+
     :raises InputError: the file cannot be read, or does not describe a job; with the line.
     """
     return _job(read_document(path))

@@ -304,8 +304,8 @@ def _notes(
         notes.append(f"{job.size:,} ranks are no multiple of {width} a host: {spare} places of the last host {left}")
     if objective == "uplink_load" and affinity.rates_known and affinity.max_utilization_with_others <= 1:
         notes.append(
-            "no uplink can be full here, so spreading gains no capacity: the difference is hash collisions and the "
-            "other jobs' share; at_most_leaves keeps the job together"
+            "no uplink is full here; where none is on fewer leaf groups either, spreading gains no capacity, only "
+            "fewer hash collisions: at_most_leaves keeps the job together"
         )
     if objective == "uplink_load" and not problem.tree.rates_known:
         notes.append("rates unknown: every leaf group counts alike, levels above are left out")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,14 +19,26 @@ from topo.report.answers import (
     oversubscription_section,
     paths_section,
 )
+from topo.report.asked import MORE, SECTIONS, LeftOut, asked_or_left_out, chosen_sections
 from topo.report.content import Facts, Picture, Section, Text
 from topo.report.figures import headline, main_rows
+from topo.report.flows import (
+    CollisionAnswers,
+    FlowAnswers,
+    ask_collisions,
+    ask_flows,
+    collisions_section,
+    throughput_section,
+)
+from topo.report.goodput import GoodputAnswers, ask_goodput, goodput_section
 from topo.report.halves import half_members, usual_keep
+from topo.report.losses import LossAnswers, ask_losses, losses_section
 from topo.report.markdown import markdown
 from topo.report.page import html_page
 from topo.report.published import published_section
 from topo.report.sections import assumptions_section, identity_section, notes_section
 from topo.report.verdict import doubtful_rows, expected_rows, verdict
+from topo.report.wiring import ask_wiring, is_from_file, wiring_section
 from topo.result import Result, Row, to_json_value
 from topo.view.text import escape_xml
 from topo.view.tiers import Drawing, draw_tiers
@@ -36,11 +48,18 @@ if TYPE_CHECKING:
     from topo.analysis.inventory import Inventory
     from topo.analysis.oversubscription import Oversubscription
     from topo.analysis.published import PublishedNumbers
+    from topo.wiring import Validation
 
 __all__ = ["Report", "make_report"]
 
 _Answer = TypeVar("_Answer")
 _COLUMNS = 120
+_ANSWERS = {
+    "goodput": ("waterfall", "beside"),
+    "throughput": ("throughput", "beside"),
+    "collisions": ("collisions", "remedies", "striped"),
+    "failures": ("survivability", "drains", "curve"),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +77,12 @@ class Report:
     oversubscription: Oversubscription | TopoError
     bisection: Bisection | TopoError
     verdicts: tuple[str, ...]
+    throughput: FlowAnswers | LeftOut | TopoError | None = None
+    collisions: CollisionAnswers | LeftOut | TopoError | None = None
+    failures: LossAnswers | LeftOut | TopoError | None = None
+    wiring: Validation | LeftOut | TopoError | None = None
+    goodput: GoodputAnswers | LeftOut | TopoError | None = None
+    chosen: tuple[str, ...] = SECTIONS
 
     @property
     def title(self) -> str:
@@ -86,6 +111,7 @@ class Report:
         fabric = self.fabric
         paths = self.inventory if isinstance(self.inventory, TopoError) else self.inventory.paths
         found = [
+            None if self.goodput is None else goodput_section(self.goodput),
             Section("main-numbers", "Main numbers", [Facts(tuple(self.rows()))]),
             Section("tiers", "Tiers", [Picture(self.drawing)]),
             identity_section(fabric),
@@ -94,10 +120,14 @@ class Report:
             oversubscription_section(self.oversubscription),
             paths_section(paths),
             bisection_section(fabric, self.bisection, self.verdicts),
+            None if self.throughput is None else throughput_section(fabric, self.throughput),
+            None if self.collisions is None else collisions_section(fabric, self.collisions),
+            None if self.failures is None else losses_section(self.failures),
+            None if self.wiring is None else wiring_section(self.wiring),
             notes_section(fabric.origin.notes),
             assumptions_section(fabric.origin, kinds_in_words(default_kinds(fabric))),
         ]
-        return tuple(section for section in found if section is not None)
+        return tuple(section for section in found if section is not None and section.key in self.chosen)
 
     def to_html(self) -> str:
         """One self-contained HTML page: no script, nothing loaded; fit for paper, dark and small screens."""
@@ -128,6 +158,7 @@ class Report:
             "bisection": _plain(self.bisection),
             "bisection_halves": self._halves(),
             "bisection_checks": list(self.verdicts),
+            **self._more(),
             "expected": _plain(self._published),
             "notes": to_json_value(origin.notes),
             "assumptions": list(origin.assumptions),
@@ -144,6 +175,22 @@ class Report:
             return drawing
         groups = (*self.inventory.switch_groups, *self.inventory.scale_up_groups)
         return drawing | {"switches": to_json_value(groups), "links": to_json_value(self.inventory.tier_pairs)}
+
+    def _more(self) -> dict[str, Any]:
+        """Goodput, throughput, collisions and failures, each Result in full; what was left out says why."""
+        out: dict[str, Any] = {}
+        for name in MORE:
+            answer = getattr(self, name)
+            if isinstance(answer, LeftOut):
+                out[name] = {"left_out": answer.reason}
+            elif isinstance(answer, TopoError):
+                out[name] = _plain(answer)
+            elif isinstance(answer, Result):
+                out[name] = answer.to_dict()
+            elif answer is not None:
+                fields = {field: getattr(answer, field) for field in _ANSWERS[name]}
+                out[name] = {field: to_json_value(value) for field, value in fields.items()}
+        return out
 
     def _halves(self) -> list[list[str]]:
         return [] if isinstance(self.bisection, TopoError) else half_members(self.fabric, self.bisection)
@@ -186,8 +233,15 @@ class Report:
             return error
 
 
-def make_report(fabric: Fabric, *, endpoints: Selector = None, keep: str | None = None) -> Report:
-    """Ask a fabric for its inventory, oversubscription, distances and bisection bandwidth, and draw it.
+def make_report(
+    fabric: Fabric, *, endpoints: Selector = None, keep: str | None = None, sections: Sequence[str] | None = None
+) -> Report:
+    """Ask a fabric for all that can be said of it quickly, and draw it.
+
+    Goodput of a ring, inventory, oversubscription, distances and bisection bandwidth; where traffic goes, how hashed
+    flows collide, what failures leave. The first and the last three are left out where they would take longer than the
+    rest. A fabric that was read gets its wiring judged as well, as :func:`topo.validate` does without a design.
+    ``sections`` names the ones to have instead (``topo.report.asked.SECTIONS``), whatever they take.
 
     ``endpoints`` restricts the bisection, and nothing else, to some endpoints (names, globs, rows or a mask). ``keep``
     is what its split keeps whole, as in :func:`topo.bisection_bandwidth`; left out, hosts, or scale-up domains where
@@ -202,13 +256,14 @@ def make_report(fabric: Fabric, *, endpoints: Selector = None, keep: str | None 
     >>> report.headline.removeprefix(report.verdict)
     ' 1,016 endpoints at 400 Gb/s; 48 switches; bisection 201.6 Tb/s one direction, exact, 100 % of full.'
 
-    :raises ParameterError: ``endpoints`` names no endpoint of the fabric.
+    :raises ParameterError: ``endpoints`` names no endpoint of the fabric, or ``sections`` no section.
     """
     from topo.analysis.bisection import bisection_bandwidth
     from topo.analysis.inventory import inventory
     from topo.analysis.oversubscription import oversubscription
 
     expect_fabric(fabric)
+    chosen = chosen_sections(sections)
     rows = fabric.endpoint_rows(endpoints)
     kept = usual_keep(fabric, rows) if keep is None else keep
     bisection = _asked(lambda: bisection_bandwidth(fabric, None if endpoints is None else rows, keep=kept))
@@ -219,7 +274,20 @@ def make_report(fabric: Fabric, *, endpoints: Selector = None, keep: str | None 
         _asked(lambda: oversubscription(fabric)),
         bisection,
         () if isinstance(bisection, TopoError) else _verdicts(fabric, bisection),
+        asked_or_left_out("throughput", fabric, sections, lambda named: ask_flows(fabric)),
+        asked_or_left_out("collisions", fabric, sections, lambda named: ask_collisions(fabric, named)),
+        asked_or_left_out("failures", fabric, sections, lambda named: ask_losses(fabric, named)),
+        _wiring(fabric, sections),
+        asked_or_left_out("goodput", fabric, sections, lambda named: ask_goodput(fabric)),
+        chosen,
     )
+
+
+def _wiring(fabric: Fabric, sections: Sequence[str] | None) -> Validation | LeftOut | TopoError | None:
+    """Findings of a fabric that was read; a fabric that was built is the design, and judged only if that is asked."""
+    if sections is None and not is_from_file(fabric):
+        return None
+    return asked_or_left_out("wiring", fabric, sections, lambda named: ask_wiring(fabric))
 
 
 def _asked(question: Callable[[], _Answer]) -> _Answer | TopoError:

@@ -10,6 +10,8 @@ from topo.view.tiers import Drawing
 
 __all__ = ["Facts", "Grid", "Picture", "Section", "Text", "is_numeric"]
 
+_LONGEST_NUMBER = 24
+
 
 @dataclass(frozen=True, slots=True)
 class Text:
@@ -60,9 +62,13 @@ class Section:
 
 
 def is_numeric(cell: str) -> bool:
-    """Whether a cell reads as a number, with or without a unit.
+    """Whether a cell reads as a number, with or without a unit; a sentence that begins with one does not.
 
     >>> is_numeric("1,024"), is_numeric("201.6 Tb/s"), is_numeric("2:1"), is_numeric("leaf"), is_numeric("-")
     (True, True, True, False, True)
+    >>> is_numeric("1 of 2 planned cables not found")
+    False
     """
+    if len(cell) > _LONGEST_NUMBER:
+        return False
     return cell in {"", "-"} or cell[:1].isdigit() or (cell[:1] == "-" and cell[1:2].isdigit())

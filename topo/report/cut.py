@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator
 
 import numpy as np
@@ -102,19 +103,47 @@ def _pair_words(upper: int, lower: int) -> str:
 
 def _by_group(fabric: Fabric, cut: LinkSet, low: Array, high: Array) -> Grid:
     """Bundles of the cut between pods (or single nodes where they have no pod), largest first."""
-    from_names, from_code = np.unique(_group_names(fabric, low), return_inverse=True)
-    to_names, to_code = np.unique(_group_names(fabric, high), return_inverse=True)
+    from_names, from_code = _groups(fabric, low)
+    to_names, to_code = _groups(fabric, high)
     pairs, inverse, counts = np.unique(from_code * len(to_names) + to_code, return_inverse=True, return_counts=True)
     rate = np.bincount(inverse, weights=cut.capacity_gbps, minlength=len(pairs))
-    ends = [(str(from_names[p // len(to_names)]), str(to_names[p % len(to_names)])) for p in pairs.tolist()]
-    order = sorted(range(len(ends)), key=lambda i: (-rate[i], natural_key(ends[i][0]), natural_key(ends[i][1])))
-    rows = [(*ends[i], f"{counts[i]:,}", format_gbps(float(rate[i]))) for i in order]
+    shown = _largest(rate, from_names, to_names, pairs)
+    rows = [
+        (str(from_names[pairs[i] // len(to_names)]), str(to_names[pairs[i] % len(to_names)]), f"{counts[i]:,}",
+         format_gbps(float(rate[i])))
+        for i in shown
+    ]  # fmt: skip
     note = ""
-    if len(rows) > _MOST_ROWS:
-        rest = order[_MOST_ROWS:]
-        note = f"{len(rest):,} smaller bundles hold {int(counts[rest].sum()):,} more links."
-        rows = rows[:_MOST_ROWS]
+    if len(pairs) > len(shown):
+        more = int(counts.sum() - counts[shown].sum())
+        note = f"{len(pairs) - len(shown):,} smaller bundles hold {more:,} more links."
     return Grid(("from", "to", "links", "one direction"), tuple(rows), "The cut by bundle", note)
+
+
+def _largest(rate: Array, from_names: Array, to_names: Array, pairs: Array) -> list[int]:
+    """The first bundles by falling rate, then by the names of their ends; of half a million only those are sorted."""
+    if len(pairs) > _MOST_ROWS:
+        least = np.partition(rate, -_MOST_ROWS)[-_MOST_ROWS]
+        known = np.flatnonzero(rate > least)
+        tied = np.flatnonzero(rate == least)
+        code = pairs[tied] // len(to_names)
+        first = heapq.nsmallest(_MOST_ROWS, np.unique(code).tolist(), key=lambda c: natural_key(str(from_names[c])))
+        some = np.concatenate([known, tied[np.isin(code, first)]])
+    else:
+        some = np.arange(len(pairs))
+
+    def place(i: int) -> tuple[object, ...]:
+        low, high = divmod(int(pairs[i]), len(to_names))
+        return (-rate[i], natural_key(str(from_names[low])), natural_key(str(to_names[high])))
+
+    return heapq.nsmallest(_MOST_ROWS, some.tolist(), key=place)
+
+
+def _groups(fabric: Fabric, nodes: Array) -> tuple[NDArray[np.str_], NDArray[np.int64]]:
+    """Distinct names of the groups of some nodes, and the group of each."""
+    distinct, of_node = np.unique(nodes, return_inverse=True)
+    names, of_distinct = np.unique(_group_names(fabric, distinct), return_inverse=True)
+    return names, of_distinct[of_node]
 
 
 def _group_names(fabric: Fabric, nodes: Array) -> NDArray[np.str_]:

@@ -82,7 +82,7 @@ def headline(fabric: Fabric, bisection: Bisection | TopoError) -> str:
     """Endpoints, switches and bisection in one sentence."""
     said = [
         plural(len(fabric.endpoints), "endpoint") + _rate_text(fabric),
-        plural(len(fabric.switches), "switch"),
+        _switches_text(fabric),
     ]
     if isinstance(bisection, TopoError):
         said.append("bisection bandwidth not computed")
@@ -94,6 +94,14 @@ def headline(fabric: Fabric, bisection: Bisection | TopoError) -> str:
         share = share_of_full(bisection)
         said.append(f"{_what(fabric, bisection)} between {low} and {high} one direction, {share} of full")
     return "; ".join(said) + "."
+
+
+def _switches_text(fabric: Fabric) -> str:
+    """Switches, or the switch chips of scale-up domains where there is nothing else."""
+    chips = int(fabric.nodes.kind.is_any("scale_up_switch").sum())
+    if chips and not len(fabric.switches):
+        return f"{chips:,} scale-up switch" + ("es" if chips > 1 else "")
+    return plural(len(fabric.switches), "switch")
 
 
 def _what(fabric: Fabric, bisection: Bisection) -> str:
@@ -114,15 +122,14 @@ def main_rows(
         tiers = ", ".join(f"{group.n_switches:,} {group.tier_name}" for group in inventory.switch_groups)
         rows += [
             Row("hosts", inventory.n_hosts),
-            Row("switches", f"{inventory.n_switches:,} ({tiers})" if tiers else "0"),
-            Row("links", f"{inventory.n_host_links:,} to hosts, {inventory.n_fabric_links:,} between switches"),
+            Row("switches", f"{inventory.switches_text} ({tiers})" if tiers else inventory.switches_text),
+            Row("links", _links_text(inventory)),
         ]
         if inventory.n_one_sided_links:
             told = Standing("warning", "they count as carrying nothing; is the file cut off?")
             rows.append(Row("links one end reports", inventory.n_one_sided_links, standing=told))
         if inventory.injection_gbps is not None:
-            how = Standing("exact", "sum of the endpoints' links")
-            rows.append(Row("injection, one direction", inventory.injection_gbps, "Gb/s", how))
+            rows += inventory.injection_rows("one direction")
     if not isinstance(oversubscription, TopoError):
         from topo.analysis.oversubscription import format_ratio
 
@@ -134,6 +141,28 @@ def main_rows(
     if not isinstance(inventory, TopoError) and inventory.paths.diameter_hops is not None:
         rows.append(Row("diameter", inventory.paths.diameter_hops, "hops", inventory.paths.standing))
     return rows + _bisection_rows(fabric, bisection)
+
+
+def _links_text(inventory: Inventory) -> str:
+    hosts, between, inside = inventory.n_host_links, inventory.n_fabric_links, inventory.n_inside_host_links
+    told = [f"{hosts:,} to hosts", f"{between:,} between switches"] if hosts or between or not inside else []
+    return ", ".join(told + [f"{inside:,} inside hosts and scale-up domains"] * bool(inside))
+
+
+def _sent_text(fabric: Fabric, answer: Bisection) -> str:
+    """Injection of the kind that leaves what the split keeps whole: over scale-up links, out of hosts, or both."""
+    network = Network.of(fabric, kinds=answer.kinds)
+    kept = {"host": fabric.nodes.host, "domain": fabric.nodes.domain}.get(answer.keep)
+    outside = np.ones(len(network.links), bool)
+    if kept is not None:
+        one, other = kept.codes[network.a], kept.codes[network.b]
+        outside = (one != other) | (one < 0)
+    scale_up = fabric.links.kind.is_any("scale_up")[network.links]
+    out = ~scale_up & ~fabric.links.kind.is_any("host_io", "internal")[network.links]
+    if not scale_up.any():
+        return "injection"
+    words = [word for word, mask in (("scale-up", scale_up), ("scale-out", out)) if (mask & outside).any()]
+    return f"{' and '.join(words)} injection" if words else "injection"
 
 
 def _bisection_rows(fabric: Fabric, answer: Bisection | TopoError) -> list[Row]:
@@ -150,5 +179,6 @@ def _bisection_rows(fabric: Fabric, answer: Bisection | TopoError) -> list[Row]:
             Row("bisection, at most", answer.upper_gbps, "Gb/s", Standing("upper bound", answer.upper_how)),
         ]
     kind = "exact" if answer.exact else "bracket"
-    full = Standing(kind, f"full is {format_gbps(answer.full_gbps)}, the smaller half's injection")
+    what = _sent_text(fabric, answer)
+    full = Standing(kind, f"full is {format_gbps(answer.full_gbps)}, the smaller half's {what}")
     return [*asked, *rows, Row("share of full bisection", share_of_full(answer), standing=full)]

@@ -36,7 +36,4 @@ def published_section(answer: PublishedNumbers | TopoError) -> Section | None:
 
 
 def _remark(number: PublishedNumber) -> str:
-    if number.printed is None:
-        return number.note
-    wrong = f"the source prints {number.shown(number.printed)}, an error"
-    return f"{wrong}; {number.note}" if number.note else wrong
+    return "; ".join(text for text in (number.printed_text, number.note) if text)

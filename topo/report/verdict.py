@@ -51,42 +51,49 @@ def _judged(fabric: Fabric, oversubscription: Oversubscription | TopoError, answ
         return "No verdict: links of unknown rate."
     if isinstance(answer, TopoError):
         return "No verdict: there is nothing to split into halves."
-    narrow = _narrowest(fabric, oversubscription, answer)
+    narrow, elsewhere = _narrowest(fabric, oversubscription, answer)
     if answer.ratio_lower >= _FULL:
         return "Non-blocking: the worst even split carries all that its smaller half can send."
     high = _per_cent(answer.ratio)
     if answer.exact:
-        return f"Blocking, narrowest at {narrow}: the worst even split carries {high} of full bisection."
+        return f"Blocking, narrowest at {narrow}: the worst even split carries {high} of full bisection.{elsewhere}"
     low = _per_cent(answer.ratio_lower)
     share = f"the worst even split carries between {low} and {high} of full bisection"
     if answer.ratio >= _FULL:
         return f"Perhaps non-blocking, not proved: {share}."
-    return f"Blocking, narrowest at {narrow}: {share}."
+    return f"Blocking, narrowest at {narrow}: {share}.{elsewhere}"
 
 
 def _per_cent(ratio: float) -> str:
     return f"{format_number(100 * ratio, 4)} %"
 
 
-def _narrowest(fabric: Fabric, oversubscription: Oversubscription | TopoError, answer: Bisection) -> str:
-    """The tiers at the worst oversubscription, with it; without any, the tiers that most of the cut runs between."""
+def _narrowest(fabric: Fabric, oversubscription: Oversubscription | TopoError, answer: Bisection) -> tuple[str, str]:
+    """The tiers that most of the cut runs between, with the oversubscription there; and narrower tiers off the cut."""
     from topo.analysis.oversubscription import format_ratio
 
     tiers = [] if isinstance(oversubscription, TopoError) else list(oversubscription.tiers)
-    narrow = [tier for tier in tiers if tier.ratio is not None and tier.ratio > 1 + 1e-9]
-    if narrow:
-        worst = max(narrow, key=lambda tier: tier.ratio or 0)
-        return f"{_upwards(worst, tiers)}, {format_ratio(worst.down_gbps, worst.up_gbps)}"
+    narrow = {tier.tier: tier for tier in tiers if tier.ratio is not None and tier.ratio > 1 + 1e-9}
     rows = answer.links.rows
     if not len(rows):
-        return "no link at all"
-    tier = fabric.nodes.tier.astype(int)
-    ends = np.sort(np.stack([tier[fabric.link_a[rows]], tier[fabric.link_b[rows]]], axis=1), axis=1)
+        return "no link at all", ""
+    height = np.where(fabric.nodes.is_endpoint, np.minimum(fabric.nodes.tier, 0), fabric.nodes.tier).astype(int)
+    ends = np.sort(np.stack([height[fabric.link_a[rows]], height[fabric.link_b[rows]]], axis=1), axis=1)
     pairs, which = np.unique(ends, axis=0, return_inverse=True)
     rate = np.bincount(which.ravel(), weights=answer.links.capacity_gbps)
     low, high = pairs[int(np.argmax(rate))].tolist()
     word = str(fabric.nodes.kind[int(answer.endpoints[0])])
-    return f"{_word(low, word)}-{_word(high, word)}"
+    place = f"{_word(low, word)}-{_word(high, word)}"
+    at = narrow.get(low) if low < high else None
+    if at is not None:
+        place += f", {format_ratio(at.down_gbps, at.up_gbps)}"
+    cut = set(pairs[:, 0].tolist())
+    off = [
+        f"{_upwards(tier, tiers)} {format_ratio(tier.down_gbps, tier.up_gbps)}"
+        for tier in narrow.values()
+        if tier.tier not in cut
+    ]
+    return place, f" Tapered too, but not where that split runs: {', '.join(off)}." if off else ""
 
 
 def _upwards(tier: TierOversubscription, tiers: list[TierOversubscription]) -> str:
@@ -113,9 +120,7 @@ def doubtful_rows(
     told = [Row("warning", text.partition(". ")[0]) for text in alerts(fabric.origin.notes)]
     for row in rows:
         standing = row.standing
-        if row.label.startswith("injection") and not isinstance(inventory, TopoError):
-            standing = inventory.injection_standing
-        elif row.label.startswith("oversubscription") and not isinstance(oversubscription, TopoError):
+        if row.label.startswith("oversubscription") and not isinstance(oversubscription, TopoError):
             standing = oversubscription.standing
         elif row.label == "bisection is of":
             standing = Standing("given", "as asked; all other numbers are of the whole fabric")

@@ -16,10 +16,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from topo.fabric import FORWARDS_ALL, FORWARDS_OWN_HOST
+from topo.fabric import FORWARDS_ALL
 from topo.network import Network
 from topo.routing.arcs import Arcs, positions, ranges
 from topo.routing.host_states import HostStates, host_states
+from topo.routing.relaying import Relaying, find_relaying, passing_parts
+from topo.routing.scheme import Routing
 from topo.table import Array
 
 __all__ = ["Access", "Costs", "Ways", "find_access", "ranges"]
@@ -138,23 +140,30 @@ class Access:
         return self.ways.find(end * self.n_states + state)
 
 
-def find_access(network: Network, arcs: Arcs, *, pxn: bool = True) -> Access:
-    """The ways between endpoints and relays over some arcs; with ``pxn`` off no accelerator relays for others."""
+def find_access(network: Network, arcs: Arcs, routing: Routing) -> Access:
+    """The ways between endpoints and relays over some arcs; accelerators relay for others as ``routing.pxn`` says."""
     nodes = network.fabric.nodes
     full = nodes.forwards == FORWARDS_ALL
-    own = (nodes.forwards == FORWARDS_OWN_HOST) & (nodes.host.codes >= 0)
-    if not pxn:
-        own &= ~nodes.is_endpoint
+    own = passing_parts(network, routing)
     relays = np.flatnonzero(full)
     parts = np.flatnonzero(~full & (nodes.is_endpoint | own))
     relay_of, part_of = positions(len(nodes), relays), positions(len(nodes), parts)
     core = arcs.take(full[arcs.tail] & full[arcs.head])
     core = Arcs(relay_of[core.tail], relay_of[core.head], core.arc, core.cost)
     plan = host_states(network, arcs, full, own, parts, part_of, relay_of, len(relays))
+    plan = _dear_relays(plan, find_relaying(network, routing), len(relays), len(parts))
     ends = network.fabric.endpoints
     source = np.where(full[ends], relay_of[ends], len(relays) + part_of[ends])
     sink = np.where(full[ends], relay_of[ends], len(relays) + len(parts) + part_of[ends])
     return _assembled(ends, relays, relay_of, plan, source, sink, core)
+
+
+def _dear_relays(plan: HostStates, found: Relaying, n_relays: int, n_parts: int) -> HostStates:
+    """The arcs with what it costs besides to leave accelerators."""
+    tail = plan.edges.tail
+    is_part = (tail >= n_relays) & (tail < n_relays + 2 * n_parts) & found.accelerators[plan.node[tail]]
+    more = np.where(is_part, np.where(plan.is_out[tail], found.out, found.into), 0)
+    return plan._replace(edges=plan.edges._replace(cost=plan.edges.cost + more))
 
 
 def _assembled(

@@ -12,21 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from topo.fabric import FORWARDS_ALL, FORWARDS_OWN_HOST
+from topo.fabric import FORWARDS_ALL
 from topo.network import Network
+from topo.routing.relaying import passing_parts
 from topo.routing.scheme import Routing
 from topo.table import Array
 
-__all__ = ["ChipCopies", "passing_parts"]
-
-
-def passing_parts(network: Network, routing: Routing) -> NDArray[np.bool_]:
-    """Which nodes pass on traffic of their own host; accelerators only with PXN."""
-    nodes = network.fabric.nodes
-    passes: NDArray[np.bool_] = nodes.forwards == FORWARDS_OWN_HOST
-    if not routing.pxn:
-        passes &= ~nodes.kind.is_any("accelerator")
-    return passes
+__all__ = ["ChipCopies"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from topo.fabric import FORWARDS_ALL, FORWARDS_NOTHING, Fabric, State, grouped_order
 from topo.network import Network
-from topo.routing.chips import ChipCopies, passing_parts
+from topo.routing.chips import ChipCopies
+from topo.routing.relaying import find_relaying, passing_parts
 from topo.routing.scheme import Routing
 from topo.routing.weights import LinkWeights, is_path_aware
 from topo.table import Array
@@ -102,7 +103,7 @@ class Core:
         weights = LinkWeights.of(fabric, state=state, routing=routing)
         rows = number_rows(weights.network, weights.cost, routing)
         tail, head, entry, arc = rows.entries()
-        cost_of, kind = weights.kinds(entry)
+        cost_of, kind = _leaving(*weights.kinds(entry), rows.leave_costs(routing)[tail])
         order = _sorted(tail, head, kind, rows.n_rows)
         tail, head, kind, entry, arc = tail[order], head[order], kind[order], entry[order], arc[order]
         first = _starts(tail, head, kind)
@@ -177,9 +178,16 @@ class Rows:
         return np.concatenate([np.arange(self.n_relays + 1), self.n_relays + np.cumsum(counts)]).astype(np.int64)
 
     def relays(self, routing: Routing) -> NDArray[np.bool_]:
-        """Which rows pass traffic on; accelerators only with PXN."""
+        """Which rows pass traffic on; accelerators unless they never relay."""
         passes = passing_parts(self.network, routing)[self.part] | self.is_copy
         return np.concatenate([np.ones(self.n_relays, bool), passes, passes])
+
+    def leave_costs(self, routing: Routing) -> NDArray[np.int64]:
+        """What it costs to leave each row besides the link: more than nothing for accelerators that may relay."""
+        found = find_relaying(self.network, routing)
+        leaves = found.accelerators[self.part] & ~self.is_copy
+        parts = [np.where(leaves, cost, 0) for cost in (found.out, found.into)]
+        return np.concatenate([np.zeros(self.n_relays, np.int64), *parts])
 
     def entries(self) -> tuple[Array, Array, Array, Array]:
         """Arcs between rows as (tail row, head row, position of the link, fabric arc)."""
@@ -301,6 +309,19 @@ def number_rows(network: Network, cost: Array, routing: Routing) -> Rows:
         network, relay_row, int(full.sum()), rows, part_row, full[rows], copy_row, copies, module, place, between,
         access[single], access[kept & sends], access[kept & ~sends], inside[own & reach], inside[~own & reach],
     )  # fmt: skip
+
+
+def _leaving(cost_of: Array, kind: Array, more: Array) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Kinds of entries told apart by what it costs to leave their tails besides, numbered by cost again."""
+    if not more.any():
+        return cost_of, kind
+    code = kind.astype(np.int64) * (int(more.max()) + 1) + more
+    _, first, inverse = np.unique(code, return_index=True, return_inverse=True)
+    cost = cost_of[kind[first]] + more[first]
+    order = np.argsort(cost, kind="stable")
+    rank = np.empty(len(order), np.int32)
+    rank[order] = np.arange(len(order))
+    return cost[order], rank[inverse]
 
 
 def _differs(owner: Array, value: Array, n: int) -> NDArray[np.bool_]:

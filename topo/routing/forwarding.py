@@ -15,6 +15,7 @@ from topo.io.notes import NoteBook
 from topo.network import Network
 from topo.routing.access import Access, find_access
 from topo.routing.arcs import network_arcs
+from topo.routing.scheme import Routing
 from topo.table import Array, check_rows
 
 __all__ = ["Followed", "ForwardingTable", "TableFault"]
@@ -78,7 +79,7 @@ class ForwardingTable:
         :raises InputError: no switch of the tables is in the fabric.
         """
         network = Network.of(fabric, state=state)
-        access = find_access(network, network_arcs(network, {}))
+        access = find_access(network, network_arcs(network, {}), Routing())
         book = NoteBook(dump.source)
         row = _switch_rows(fabric, access, dump, book)
         out = _port_arcs(network, access, row, dump, book)

@@ -15,6 +15,7 @@ from topo.routing.blocks import block_pass
 from topo.routing.core import Core
 from topo.routing.pairs import pair_pass
 from topo.routing.passes import Pass, Totals
+from topo.routing.relaying import relaying_text
 from topo.routing.reuse import core_in
 from topo.routing.scheme import GLOBAL, Routing
 from topo.routing.valleys import valley_gbps
@@ -120,7 +121,7 @@ def link_loads(
     """
     expect_fabric(fabric)
     chosen = _fluid(Routing.of(routing))
-    _expect_rows_of(fabric, demand)
+    demand.expect_made_for(fabric)
     core = core_in(fabric, state=state, routing=chosen)
     totals = Totals.of(core)
     for work in _passes(core, demand, chosen):
@@ -147,16 +148,6 @@ def _fluid(routing: Routing) -> Routing:
             f"routing scheme {routing.scheme!r} is no split over next hops; link_loads takes {', '.join(_FLUID)}"
         )
     return routing
-
-
-def _expect_rows_of(fabric: Fabric, demand: Demand) -> None:
-    rows = [demand.source, demand.sink, *(side for block in demand.blocks for side in (block.sources, block.sinks))]
-    last = max((int(side.max()) for side in rows if len(side)), default=-1)
-    if last >= len(fabric.nodes):
-        raise ParameterError(
-            f"demand {demand.name!r} names node row {last}, but {fabric.name!r} has {len(fabric.nodes)} nodes; "
-            "make the demand for this fabric"
-        )
 
 
 def _passes(core: Core, demand: Demand, routing: Routing) -> Iterator[Pass]:
@@ -218,8 +209,9 @@ def _assumptions(core: Core, routing: Routing) -> tuple[str, ...]:
     costs = {kind: cost for kind, cost in dict(routing.costs).items() if kind != GLOBAL or core.network.is_global.any()}
     if costs:
         said.append("link costs: " + ", ".join(f"{kind} {cost}" for kind, cost in costs.items()))
-    if not routing.pxn:
-        said.append("accelerators relay for no other of their host (no PXN)")
+    relays = relaying_text(core.network, routing)
+    if relays:
+        said.append(relays)
     if routing.up_down:
         said.append("up and down by the tiers of the nodes; links within a tier are not used")
     if core.network.fabric.origin.made_by == "read_ibnetdiscover":

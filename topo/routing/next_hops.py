@@ -15,6 +15,7 @@ from topo.network import Network
 from topo.routing.access import Access, find_access
 from topo.routing.arcs import Bundles, list_codes, network_arcs, ranges
 from topo.routing.distances import RelayGraph, Seeds
+from topo.routing.relaying import find_relaying
 from topo.routing.scheme import Routing
 from topo.routing.sets import hop_sets
 from topo.table import Array, check_rows
@@ -77,11 +78,11 @@ class NextHops:
         """
         chosen = Routing.of(routing)
         network = Network.of(fabric, state=state)
-        arcs = network_arcs(network, dict(chosen.costs))
+        arcs = network_arcs(network, find_relaying(network, chosen).costs)
         bundles = Bundles.of(arcs, 2 * len(fabric.links)) if chosen.lag else None
         if bundles is not None:
             arcs = arcs.take(np.flatnonzero(bundles.is_leader(arcs.arc)))
-        access = find_access(network, arcs, pxn=chosen.pxn)
+        access = find_access(network, arcs, chosen)
         if chosen.up_down and access.has_relaying_endpoints:
             node = str(fabric.nodes.name[access.endpoints[np.argmin(access.source_state)]])
             raise ParameterError(f"up/down routing needs tiers of switches, but endpoint {node!r} forwards for others")

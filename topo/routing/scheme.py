@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from topo.errors import ParameterError
 from topo.network import LINK_KINDS
 
-__all__ = ["GLOBAL", "SCHEMES", "SINGLE_PATH_TABLES", "Routing"]
+__all__ = ["GLOBAL", "PXN", "SCHEMES", "SINGLE_PATH_TABLES", "Routing"]
 
 SCHEMES = ("ecmp", "wcmp", "spray", "single-path", "optimal")
 SINGLE_PATH_TABLES = ("hash", "destination-modulo", "min-hop", "random")
+PXN = ("needed", "always", "never")
 _WCMP_WEIGHTS = ("path", "local")
 _HOST_IO = ("host_io", 4)
 GLOBAL = "global"
@@ -33,8 +34,11 @@ class Routing:
     on a dragonfly a path of local - global - local is then shorter than one over two global links. ``weights`` of
     wcmp: ``path`` follows the capacity left on the way to the destination, ``local`` the next link's rate alone.
     ``table`` says how single-path chooses: ``hash`` (independently for each flow and switch), or a table by
-    destination as InfiniBand subnet managers set it. ``pxn`` lets accelerators relay for others of their own host
-    (NCCL's PXN). ``seed`` is for what is drawn.
+    destination as InfiniBand subnet managers set it. ``pxn`` says when accelerators relay for
+    others of their own host: ``needed``, only where there is no other way, as on rails that nothing joins; ``always``,
+    as NCCL's PXN does by default between two ranks: within a unit what is for another rail goes over scale-up links to
+    the sender's neighbour on that rail and crosses no spine; ``never``. True and False are always and never. It
+    matters where hosts are opened down to their accelerators. ``seed`` is for what is drawn.
 
     >>> Routing.of("ecmp") == Routing()
     True
@@ -46,13 +50,16 @@ class Routing:
     costs: Mapping[str, int] | tuple[tuple[str, int], ...] = (_GLOBAL, _HOST_IO)
     weights: str = "path"
     table: str = "hash"
-    pxn: bool = True
+    pxn: str | bool = "needed"
     seed: int = 0
 
     def __post_init__(self) -> None:
         _one_of("routing scheme", self.scheme, SCHEMES)
         _one_of("table of single-path routing", self.table, SINGLE_PATH_TABLES)
         _one_of("weights of wcmp", self.weights, _WCMP_WEIGHTS)
+        if isinstance(self.pxn, bool):
+            object.__setattr__(self, "pxn", "always" if self.pxn else "never")
+        _one_of("rule of pxn", str(self.pxn), PXN)
         costs = tuple(sorted(dict(self.costs).items()))
         for kind, cost in costs:
             _one_of("link kind in costs", kind, (*LINK_KINDS, GLOBAL))
@@ -69,12 +76,19 @@ class Routing:
         """
         return routing if isinstance(routing, Routing) else cls(scheme=routing)
 
+    @property
+    def may_relay(self) -> bool:
+        """Whether accelerators relay at all."""
+        return self.pxn != "never"
+
     def with_(self, **changes: object) -> Routing:
         """The same with some parts changed."""
         return replace(self, **changes)  # type: ignore[arg-type]
 
     def __str__(self) -> str:
-        extra = [word for word, on in (("LAG", self.lag), ("up/down", self.up_down), ("no PXN", not self.pxn)) if on]
+        extra = [word for word, on in (("LAG", self.lag), ("up/down", self.up_down)) if on]
+        if self.pxn != "needed":
+            extra.append("PXN always" if self.may_relay else "no PXN")
         if self.scheme == "wcmp":
             extra.insert(0, f"{self.weights} weights")
         if self.scheme == "single-path":

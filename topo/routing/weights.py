@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from topo.errors import ParameterError
 from topo.fabric import Fabric, State
 from topo.network import LINK_KINDS, Network
+from topo.routing.relaying import find_relaying
 from topo.routing.scheme import GLOBAL, Routing
 from topo.table import Array
 
@@ -98,7 +99,7 @@ def link_costs(network: Network, routing: Routing) -> NDArray[np.int64]:
     :raises ParameterError: a cost for a kind of link that does not exist.
     """
     cost = np.ones(len(network.links), np.int64)
-    costs = dict(routing.costs)
+    costs = dict(find_relaying(network, routing).costs)
     between_groups = costs.pop(GLOBAL, None)
     for kind, value in costs.items():
         if kind not in LINK_KINDS:

@@ -13,6 +13,7 @@ from topo.document import Document
 from topo.errors import FabricError, ParameterError
 from topo.fabric import Fabric
 from topo.parts import DOMAINS
+from topo.spec import families
 from topo.spec.parameters import blamed, checked, parameters_of
 
 __all__ = ["BUILDERS", "Builder", "built"]
@@ -156,6 +157,22 @@ BUILDERS: dict[str, Builder] = {
         Builder("ualink_pod", "topo.build.scale_up", None, _ualink_ports),
         Builder("full_mesh_pod", "topo.build.scale_up_mesh", None, _mesh_ports),
         Builder("cluster", "topo.build.cluster", None, _cluster_ports),
+        Builder("xgft", "topo.build.xgft", None, families.xgft_ports),
+        Builder("k_ary_n_tree", "topo.build.xgft", None, families.k_ary_n_tree_ports),
+        Builder("dragonfly", "topo.build.dragonfly", "radix", families.dragonfly_ports),
+        Builder("dragonfly_plus", "topo.build.dragonfly", "radix", families.dragonfly_plus_ports),
+        Builder("slim_fly", "topo.build.slim_fly", "radix", families.slim_fly_ports),
+        Builder("hyperx", "topo.build.hyperx", "radix", families.hyperx_ports),
+        Builder("flattened_butterfly", "topo.build.hyperx", "radix", families.flattened_butterfly_ports),
+        Builder("torus", "topo.build.torus", None, families.torus_ports),
+        Builder("mesh", "topo.build.torus", None, families.torus_ports),
+        Builder("accelerator_torus", "topo.build.torus", None, families.torus_ports),
+        Builder("tpu_slice", "topo.build.tpu", None, families.torus_ports),
+        Builder("jellyfish", "topo.build.jellyfish", "radix", families.jellyfish_ports),
+        Builder("xpander", "topo.build.xpander", "radix", families.xpander_ports),
+        Builder("bcube", "topo.build.bcube", None, families.bcube_ports),
+        Builder("dcell", "topo.build.dcell", None, families.dcell_ports),
+        Builder("hamming_mesh", "topo.build.hamming_mesh", "radix", families.hamming_mesh_ports),
     )
 }
 """Every builder that a spec may name."""

@@ -26,7 +26,7 @@ _KEYS = {
     "host_part": "a standard host; checked against what is built",
     "switch_part": "a standard switch; checked against what is built",
     "assumptions": "list of texts: what the numbers rest on",
-    "expect": "numbers to count again in the built fabric: a number, or value, label, note and printed",
+    "expect": "numbers to count again in the built fabric: a number, or value, label, note, printed and printed_by",
 }
 
 

@@ -35,7 +35,7 @@ EXPECTED: dict[str, str] = {
     "parallel_spine_core": "parallel links of each spine and core that are joined",
     "leaf_oversubscription": "down over up capacity of the leaves",
     "spine_oversubscription": "down over up capacity of the spines",
-    "n_planes": "planes of switches that nothing joins to each other's",
+    "n_planes": "parts of the network that no relay joins: planes, or rails where an endpoint touches only one",
     "n_units": "pods, segments or scalable units of the endpoints",
     "n_fabric_links": "links from switch to switch",
     "n_standby_adapters": "adapters wired to leaves that are no endpoints",
@@ -73,6 +73,15 @@ EXPECTED: dict[str, str] = {
     "bisection_both_directions_gbyte_s": "bisection bandwidth, both directions summed, in GB/s",
     "n_storage_switches": "switches of the storage network",
     "n_storage_host_links": "links from hosts to the storage network",
+    "diameter_hops": "most hops from endpoint to endpoint",
+    "n_global_links": "links between switches of two groups",
+    "global_gbps": "capacity of all links between groups, one direction",
+    "links_per_group_pair": "links of every two groups with endpoints",
+    "group_taper": "injection over the rate to other groups with endpoints, largest of all groups",
+    "group_bisection_gbps": "links straight from one half of the groups with endpoints to the other, one direction",
+    "n_optical_switches": "optical circuit switches",
+    "n_optical_circuits": "links that pass an optical circuit switch",
+    "used_optical_ports": "ports in use on every optical circuit switch",
 }
 """What a spec may expect of its fabric, by key; every number is computed again from the built fabric."""
 
@@ -83,13 +92,17 @@ Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9.-]{0,63}$")]
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """A published number: ``value`` is what holds; ``printed`` is what the source prints where that is an error."""
+    """A published number: ``value`` is what holds; ``printed`` is what is printed where that is an error.
+
+    ``printed_by`` says by whom, in words that "print" goes with; left out, the listed source does.
+    """
 
     key: str
     value: float
     label: str
     note: str = ""
     printed: float | None = None
+    printed_by: str = ""
 
 
 class _Strict(BaseModel):
@@ -110,6 +123,7 @@ class ExpectedNumber(_Strict):
     label: Label | None = None
     note: str = ""
     printed: float | None = None
+    printed_by: Annotated[str, StringConstraints(max_length=200)] = ""
 
 
 def _as_number(given: Any) -> Any:
@@ -134,6 +148,6 @@ class Spec(_Strict):
         """The published numbers, labels filled in."""
         first = self.sources[0].label if self.sources else "M"
         return tuple(
-            Expected(key, number.value, number.label or first, number.note, number.printed)
+            Expected(key, number.value, number.label or first, number.note, number.printed, number.printed_by)
             for key, number in self.expect.items()
         )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from hashlib import blake2b
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from topo.errors import ParameterError
 from topo.fabric import Fabric
 from topo.table import check_rows, freeze
+from topo.units import parse_gbps
 
 __all__ = ["Block", "Demand"]
 
@@ -89,6 +92,8 @@ class Demand:
     source: NDArray[np.int64] = field(default_factory=lambda: _EMPTY_ROWS)
     sink: NDArray[np.int64] = field(default_factory=lambda: _EMPTY_ROWS)
     gbps: NDArray[np.float64] = field(default_factory=lambda: _EMPTY_RATES)
+    made_for: str = ""
+    """Mark of the fabric it was made for: of its nodes' names and which of them are endpoints; '' for none."""
 
     @classmethod
     def of(
@@ -103,8 +108,10 @@ class Demand:
     ) -> Demand:
         """A checked demand; ``gbps`` may be one rate for all pairs.
 
+        Rates may be text as people write it, such as ``400G``.
+
         :raises ParameterError: a row that is no endpoint, a flow to itself, unequal lengths, a rate that is
-            negative, infinite or nan; the first offender is named.
+            negative, infinite, nan or not to be read; the first offender is named.
         """
         from_rows, to_rows = _endpoints(fabric, "source", source), _endpoints(fabric, "sink", sink)
         if len(from_rows) != len(to_rows):
@@ -116,7 +123,29 @@ class Demand:
         for block in blocks:
             _endpoints(fabric, "sources", block.sources)
             _endpoints(fabric, "sinks", block.sinks)
-        return cls(name, tuple(blocks), from_rows, to_rows, _rates("gbps", gbps, len(from_rows)))
+        rates = _rates("gbps", gbps, len(from_rows))
+        return cls(name, tuple(blocks), from_rows, to_rows, rates, _mark_of(fabric))
+
+    def expect_made_for(self, fabric: Fabric) -> None:
+        """Refuse a fabric whose rows are other nodes than those of the fabric this demand was made for.
+
+        Nodes are compared by name and by whether they are endpoints; wiring and rates may differ, as in questions
+        of what if. A demand that was put together from bare rows has no mark, and only its rows are checked.
+
+        :raises ParameterError: rows beyond the fabric's nodes, or nodes of other names.
+        """
+        rows = [self.source, self.sink, *(side for block in self.blocks for side in (block.sources, block.sinks))]
+        last = max((int(side.max()) for side in rows if len(side)), default=-1)
+        if last >= len(fabric.nodes):
+            raise ParameterError(
+                f"demand {self.name!r} names node row {last}, but {fabric.name!r} has {len(fabric.nodes)} nodes; "
+                "make the demand for this fabric"
+            )
+        if self.made_for and self.made_for != _mark_of(fabric):
+            raise ParameterError(
+                f"demand {self.name!r} was made for another fabric than {fabric.name!r}: the nodes of its rows have "
+                "other names there; make the demand for this fabric"
+            )
 
     @property
     def n_pairs(self) -> int:
@@ -158,15 +187,20 @@ class Demand:
     def scaled(self, factor: float) -> Demand:
         """The same demand times ``factor``."""
         blocks = tuple(Block(b.sources, b.sinks, b.gbps * factor, b.source_weight, b.sink_weight) for b in self.blocks)
-        return Demand(self.name, blocks, self.source, self.sink, freeze(self.gbps * factor))
+        return Demand(self.name, blocks, self.source, self.sink, freeze(self.gbps * factor), self.made_for)
 
     def __add__(self, other: Demand) -> Demand:
+        if self.made_for and other.made_for and self.made_for != other.made_for:
+            raise ParameterError(
+                f"{self.name!r} and {other.name!r} were made for two fabrics; add up demands of one fabric"
+            )
         return Demand(
             f"{self.name} + {other.name}",
             self.blocks + other.blocks,
             freeze(np.concatenate([self.source, other.source])),
             freeze(np.concatenate([self.sink, other.sink])),
             freeze(np.concatenate([self.gbps, other.gbps])),
+            self.made_for or other.made_for,
         )
 
     def __repr__(self) -> str:
@@ -200,7 +234,7 @@ def _weights(name: str, weights: ArrayLike | None, n: int) -> NDArray[np.float64
 
 
 def _rates(name: str, values: ArrayLike, n: int) -> NDArray[np.float64]:
-    array = np.asarray(values, dtype=float)
+    array = _numbers(name, values)
     if array.ndim == 0:
         array = np.full(n, float(array))
     if array.shape != (n,):
@@ -209,6 +243,33 @@ def _rates(name: str, values: ArrayLike, n: int) -> NDArray[np.float64]:
     if bad.size:
         raise ParameterError(f"{name}[{bad[0]}] is {array[bad[0]]}; it must be finite and at least 0")
     return freeze(array)
+
+
+def _numbers(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    """Values as numbers; text is read as a rate."""
+    array = np.asarray(values)
+    if array.dtype.kind in "fiu":
+        return array.astype(float)
+    try:
+        return np.array([parse_gbps(value) for value in array.ravel().tolist()], float).reshape(array.shape)
+    except (ParameterError, TypeError) as error:
+        raise ParameterError(f"{name}: {error}") from None
+
+
+_marks: WeakKeyDictionary[Fabric, str] = WeakKeyDictionary()
+
+
+def _mark_of(fabric: Fabric) -> str:
+    """A short mark of the nodes' names and of which are endpoints; computed once a fabric."""
+    mark = _marks.get(fabric)
+    if mark is None:
+        names = fabric.nodes.name
+        # As wide as the longest name, whatever the column's own width.
+        width = max(1, int(np.char.str_len(names).max(initial=1)))
+        found = blake2b(np.ascontiguousarray(names.astype(f"<U{width}")).tobytes(), digest_size=16)
+        found.update(np.packbits(fabric.nodes.is_endpoint).tobytes())
+        mark = _marks[fabric] = found.hexdigest()
+    return mark
 
 
 def _endpoints(fabric: Fabric, name: str, rows: ArrayLike) -> NDArray[np.int64]:

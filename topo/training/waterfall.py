@@ -224,7 +224,8 @@ class _Steps:
 
     def best(self) -> NDArray[np.float64]:
         """(3): all arcs, best routing; where the even split loses nothing beyond (2), it is the best."""
-        even, bound = self._sum(self._fluid()), self.most / self.host()
+        with np.errstate(divide="ignore"):  # a flow without a path has no rate
+            even, bound = self._sum(self._fluid()), self.most / self.host()
         if (even <= bound * (1 + _SAME)).all():
             return self._rate(bound)
         found, floor = 0.0, 0.0

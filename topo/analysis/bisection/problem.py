@@ -97,7 +97,7 @@ def make_problem(
     n_units = int(unit.max(initial=-1)) + 1
     if n_units < 2:
         raise ParameterError(
-            f"{len(chosen)} endpoint(s) in {n_units} unit(s) kept together cannot be split into halves"
+            f"{_counted(len(chosen), 'endpoint')}{_kept(keep, n_units)} cannot be split into halves"
             + ('; with keep "none" endpoints are split singly' if keep != "none" and len(chosen) > 1 else "")
         )
     vertex = np.full(len(fabric.nodes), -1, np.int64)
@@ -153,6 +153,17 @@ def _without_dead_ends(problem: Problem) -> Problem:
         if not dead.any():
             return problem
         problem = with_edges(problem, ~dead[problem.edge_a] & ~dead[problem.edge_b])
+
+
+def _kept(keep: str, n_units: int) -> str:
+    """In how many hosts or domains that stay whole the endpoints are, as a phrase after them."""
+    if keep == "none" or not n_units:
+        return ""
+    return f" in {_counted(n_units, keep if keep == 'host' else 'scale-up domain')} kept whole"
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
 
 
 def even_sizes(weight: Array) -> tuple[int, int]:

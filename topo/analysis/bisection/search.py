@@ -107,6 +107,8 @@ def _starts(problem: Problem, tree: BlockTree | None, smaller: int, seed: int) -
                 noise = 1 + _AMPLITUDES[i % len(_AMPLITUDES)] * rng.random(len(kappa))
                 yield side_of_split(problem, tree, cheapest_labels(tree, kappa * noise, [smaller]))
         return
+    for order in _straight_orders(problem):
+        yield _resplit(problem, order > np.median(order[order >= 0]), smaller, prefer=order)
     vectors = _smooth_vectors(problem)
     for i in range(rounds):
         mix = vectors[:, 0] if i == 0 else vectors @ rng.standard_normal(vectors.shape[1])
@@ -190,6 +192,20 @@ def cheapest_units(weight: Array, cost: Array, total: int) -> Array:
         chosen.append(order[: count[left]])
         left -= int(count[left]) * size
     return np.sort(np.concatenate(chosen))
+
+
+def _straight_orders(problem: Problem) -> Iterator[Array]:
+    """Orders that a fabric's own columns give: along each dimension of a grid, and by pods, as a dragonfly's groups."""
+    nodes, vertex = problem.network.fabric.nodes, problem.vertex_of_node
+    places = nodes.places()
+    longest_first = np.argsort(-places.max(axis=0, initial=0), kind="stable").tolist()
+    columns: list[Array] = [places[:, axis] for axis in longest_first] + [nodes.pod.codes]
+    for column in columns:
+        mine = (column >= 0) & (vertex >= 0)
+        order = np.full(problem.n_vertices, -1.0)
+        order[vertex[mine]] = column[mine]
+        if len(np.unique(order[order >= 0])) > 1:
+            yield order
 
 
 def _smooth_vectors(problem: Problem) -> Array:

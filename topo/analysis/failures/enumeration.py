@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from topo.analysis.failures.classes import demand_label, element_classes, is_symmetric
 from topo.analysis.failures.elements import Elements
-from topo.analysis.failures.measures import Measure, Value
+from topo.analysis.failures.measures import Measure, Value, question_key
 from topo.analysis.failures.rates import RatedElements
 from topo.fabric import Fabric, State
 from topo.network import Network
@@ -68,7 +68,11 @@ def enumerate_states(
     jobs += pairs
     shared = (measure, state, [entry.elements for entry in rated])
     batch = max(1, min(64, len(jobs) // 64))
-    answers = sweep(_evaluate, shared, [job.down for job in jobs], batch=batch, key=_key(fabric, measure), **run)
+    downs = [job.down for job in jobs]
+    kinds = ",".join(entry.elements.kind for entry in rated)
+    names = [entry.elements.key for entry in rated]
+    key = question_key(measure, state, repr(downs), kinds, *names)
+    answers = sweep(_evaluate, shared, downs, batch=batch, key=key, **run)
     values = [Value(*entry) for part in answers for entry in part]
     return Levels(
         values[0].lower,
@@ -91,10 +95,6 @@ def _evaluate(shared: Any, jobs: Sequence[Any], generator: np.random.Generator) 
     measure, base, listed = shared
     values = (measure(state_of(listed, down, base)) for down in jobs)
     return [[v.lower, v.upper, v.cut_off, v.reduced, v.lost_pairs] for v in values]
-
-
-def _key(fabric: Fabric, measure: Measure) -> str:
-    return f"{fabric.digest} {measure.name}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from topo.analysis.attachments import distinct_sets
+from topo.analysis.failures.healthy import Healthy
 from topo.errors import ParameterError
 from topo.fabric import FORWARDS_ALL, Fabric, State
 from topo.network import Network
@@ -17,7 +21,16 @@ from topo.routing.scheme import Routing
 from topo.table import Array
 from topo.traffic import Block, Demand, all_to_all, line_rate_gbps, permutation
 
-__all__ = ["MEASURES", "BisectionMeasure", "Measure", "ThroughputMeasure", "Value", "largest_part", "measure_of"]
+__all__ = [
+    "MEASURES",
+    "BisectionMeasure",
+    "Measure",
+    "ThroughputMeasure",
+    "Value",
+    "largest_part",
+    "measure_of",
+    "question_key",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +50,8 @@ class Value:
 
 @dataclass(frozen=True)
 class ThroughputMeasure:
-    """Rate an endpoint gets on average at the largest scale at which a demand fits: theta times wanted Gb/s."""
+    """Rate an endpoint gets on average at the largest scale at which a demand fits: theta times the wanted Gb/s of
+    the pairs that have a path."""
 
     fabric: Fabric
     demand: Demand
@@ -46,30 +60,60 @@ class ThroughputMeasure:
     unit: str = "Gb/s per endpoint"
 
     def __call__(self, state: State | None) -> Value:
-        demand = surviving(self.demand, self.fabric, state)
-        lower, upper, lost = self._theta(demand, state) if demand.n_pairs else (0.0, 0.0, 0)
-        lost += self.demand.n_pairs - demand.n_pairs
+        demand = surviving(self.demand, self._healthy, state)
+        whole = demand is self.demand
+        n_pairs = self._n_pairs if whole else demand.n_pairs
+        lower, upper, lost, lost_gbps = self._theta(demand, n_pairs, state) if n_pairs else (0.0, 0.0, 0, 0.0)
+        lost += self._n_pairs - n_pairs
         # Where every pair has a path nobody is cut off: the search for parts is for the others.
-        cut_off = _cut_off(self.fabric, self._ends, state) if lost else 0
-        reduced = _reduced(self.fabric, self._before, self._ends, state)
-        wanted = _mean_wanted(demand, self.fabric)
-        return Value(lower * wanted, upper * wanted, cut_off, reduced, lost)
+        cut_off = self._cut_off(state) if lost else 0
+        spared = state is None or self._healthy.keeps_rates(state)
+        reduced = 0 if spared else _reduced(self.fabric, self._before, self._ends, state)
+        carried = self._mean_wanted if whole else _mean_wanted(demand, self.fabric)
+        if lost_gbps:
+            carried *= 1 - lost_gbps / demand.total_gbps
+        return Value(lower * carried, upper * carried, cut_off, reduced, lost)
 
-    def _theta(self, demand: Demand, state: State | None) -> tuple[float, float, int]:
+    def _theta(self, demand: Demand, n_pairs: int, state: State | None) -> tuple[float, float, int, float]:
         if self.routing.scheme in ("ecmp", "wcmp", "spray"):
             from topo.routing.loads import link_loads
 
             loads = link_loads(self.fabric, demand, routing=self.routing, state=state)
-            return loads.theta, loads.theta, loads.lost_pairs
+            # Where no pair has a path nothing flows, and nothing is what is left.
+            theta = loads.theta if loads.lost_pairs < n_pairs else 0.0
+            return theta, theta, loads.lost_pairs, loads.lost_gbps
         from topo.analysis.throughput import throughput
 
         answer = throughput(self.fabric, demand, routing=self.routing, state=state)
-        return answer.theta_lower, answer.theta_upper, answer.lost_pairs
+        return answer.theta_lower, answer.theta_upper, answer.lost_pairs, answer.lost_gbps
 
     @cached_property
     def _ends(self) -> NDArray[np.int64]:
         sent = self.demand.sent_gbps(self.fabric) + self.demand.received_gbps(self.fabric)
         return np.flatnonzero(sent > 0)
+
+    @cached_property
+    def _healthy(self) -> Healthy:
+        return Healthy(self.fabric)
+
+    @cached_property
+    def _n_pairs(self) -> int:
+        return self.demand.n_pairs
+
+    @cached_property
+    def _mean_wanted(self) -> float:
+        return _mean_wanted(self.demand, self.fabric)
+
+    @cached_property
+    def _reaches_all(self) -> bool:
+        return everyone_reaches_all(self.fabric)
+
+    def _cut_off(self, state: State | None) -> int:
+        if state is not None:
+            alone = self._healthy.cut_off_alone(state, self._reaches_all)
+            if alone is not None:
+                return int(np.isin(alone, self._ends).sum())
+        return _cut_off(self.fabric, self._ends, state)
 
     @cached_property
     def _before(self) -> NDArray[np.float64]:
@@ -137,15 +181,41 @@ def measure_of(fabric: Fabric, measure: str | Demand | Measure, routing: str | R
     return _MAKERS[measure](fabric, rule)
 
 
-def surviving(demand: Demand, fabric: Fabric, state: State | None) -> Demand:
-    """The demand without the endpoints that are down or have no link left; the rates of the others stay."""
+def question_key(measure: Measure, state: State | None, *more: object) -> str:
+    """A name for what a sweep asks, the same for the same question only: fabric, measure, demand, state and ``more``.
+
+    ``more`` is text or arrays. A checkpoint bears it, so that no other question goes on from there.
+    """
+    digest = hashlib.sha256(f"{measure.fabric.digest} {measure.name}".encode())
+    arrays: list[object] = list(more)
+    if isinstance(measure, ThroughputMeasure):
+        demand = measure.demand
+        arrays += [repr(measure.routing), demand.source, demand.sink, demand.gbps]
+        for block in demand.blocks:
+            arrays += [block.sources, block.sinks, repr(block.gbps), block.source_weight, block.sink_weight]
+    if isinstance(measure, BisectionMeasure):
+        arrays += [measure.keep, str(measure.seed)]
+    if state is not None:
+        arrays += [state.node_present, state.link_present, state.capacity_gbps]
+    for part in arrays:
+        digest.update(b"|")
+        if part is not None:
+            digest.update(part.encode() if isinstance(part, str) else np.ascontiguousarray(part).tobytes())
+    return digest.hexdigest()
+
+
+def surviving(demand: Demand, healthy: Healthy, state: State | None) -> Demand:
+    """The demand without the endpoints that are down or have no link left; the rates of the others stay.
+
+    Where all are left it is the demand itself.
+    """
     if state is None:
         return demand
-    network = Network.of(fabric, state=state)
-    up = np.zeros(len(fabric.nodes), bool)
-    up[network.a] = up[network.b] = True
+    up = healthy.is_up(state)
     blocks = tuple(kept for block in demand.blocks if (kept := _kept(block, up)) is not None)
     alive = up[demand.source] & up[demand.sink]
+    if alive.all() and len(blocks) == len(demand.blocks) and all(map(operator.is_, blocks, demand.blocks)):
+        return demand
     return replace(demand, blocks=blocks, source=demand.source[alive], sink=demand.sink[alive], gbps=demand.gbps[alive])
 
 
@@ -168,21 +238,35 @@ def _kept(block: Block, up: Array) -> Block | None:
 
 def largest_part(fabric: Fabric, state: State | None) -> NDArray[np.int64]:
     """The present endpoints that the best connected endpoint reaches, itself among them."""
-    from scipy.sparse import csr_array
-
     ends, owner, part = _memberships(fabric, state)
     if not owner.size:
         return ends[:1]
+    of, together = _sets_together(ends, owner, part)
+    best = int(np.asarray(together @ np.bincount(of[of >= 0], minlength=together.shape[0])).argmax())
+    reached = np.append(together[[best]].toarray().ravel().astype(bool), False)
+    return np.asarray(ends[reached[of]])
+
+
+def everyone_reaches_all(fabric: Fabric) -> bool:
+    """Whether with nothing failed every endpoint reaches every other."""
+    ends, owner, part = _memberships(fabric, None)
+    if not owner.size:
+        return False
+    of, together = _sets_together(ends, owner, part)
+    return bool((of >= 0).all()) and together.nnz == together.shape[0] ** 2
+
+
+def _sets_together(ends: Array, owner: Array, part: Array) -> tuple[Array, Any]:
+    """Number of each endpoint's set of parts (-1: none), and which sets share a part."""
+    from scipy.sparse import csr_array
+
     of, start, parts = distinct_sets(owner, part, len(ends))
     n_sets = len(start) - 1
     member = csr_array(
         (np.ones(len(parts), np.int64), (np.repeat(np.arange(n_sets), np.diff(start)), parts)),
         shape=(n_sets, int(parts.max()) + 1),
     )
-    together = (member @ member.T) > 0
-    best = int(np.asarray(together @ np.bincount(of[of >= 0], minlength=n_sets)).argmax())
-    reached = np.append(together[[best]].toarray().ravel().astype(bool), False)
-    return np.asarray(ends[reached[of]])
+    return of, (member @ member.T) > 0
 
 
 def touched(fabric: Fabric, state: State | None) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from topo.analysis.failures.enumeration import Levels, state_of
-from topo.analysis.failures.measures import Measure
+from topo.analysis.failures.measures import Measure, question_key
 from topo.analysis.failures.rates import RatedElements
 from topo.fabric import Fabric, State
 from topo.sweep import sweep
@@ -32,7 +32,11 @@ def sample_states(
     listed = [entry.elements for entry in rated]
     shared = (measure, state, listed, [entry.unavailability for entry in rated], healthy)
     sizes = [min(_BATCH, n_samples - low) for low in range(0, n_samples, _BATCH)]
-    answers = sweep(_draw, shared, sizes, seed=seed, key=f"{fabric.digest} {measure.name} {n_samples}", **run)
+    rates = [entry.unavailability for entry in rated]
+    names = [entry.elements.key for entry in rated]
+    kinds = ",".join(entry.elements.kind for entry in rated)
+    key = question_key(measure, state, str(n_samples), kinds, *rates, *names)
+    answers = sweep(_draw, shared, sizes, seed=seed, key=key, **run)
     lower = np.concatenate([np.asarray(part["lower"], float) for part in answers])
     cut_off = np.concatenate([np.asarray(part["cut_off"], float) for part in answers]) - healthy.cut_off
     states = sum(int(part["states"]) for part in answers)

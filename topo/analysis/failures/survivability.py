@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from topo.analysis.failures.classes import demand_label, element_classes, is_symmetric
 from topo.analysis.failures.degraded import share_of
 from topo.analysis.failures.elements import Elements, elements
-from topo.analysis.failures.measures import Measure, Value, measure_of
+from topo.analysis.failures.measures import Measure, Value, measure_of, question_key
 from topo.errors import ParameterError
 from topo.fabric import Fabric, State
 from topo.network import Network
@@ -154,7 +154,7 @@ def survivability(
     batch = max(1, min(64, len(jobs) // 64))
     answers = sweep(
         _evaluate, shared, jobs, batch=batch, executor=executor, workers=workers, checkpoint=checkpoint,
-        key=f"{fabric.digest} {chosen.name} {','.join(kinds)}", progress=progress,
+        key=question_key(chosen, state, repr(jobs)), progress=progress,
     )  # fmt: skip
     values = [Value(*entry) for part in answers for entry in part]
     return _collected(fabric, chosen, healthy, require, dict(zip(kinds, listed, strict=True)), classes, jobs, values)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from topo.analysis.throughput.answer import FlowRates, Throughput
 from topo.analysis.throughput.effective import EffectiveBisection, effective_bisection
 from topo.analysis.throughput.upper import ThroughputBound, largest_full_throughput, throughput_upper_bound
 from topo.analysis.throughput.worst import WorstCase, worst_case_throughput
 from topo.errors import ParameterError
 from topo.fabric import Fabric, State, expect_fabric
+from topo.parts.forwarding import infiniband_assumption
 from topo.routing.scheme import Routing
 from topo.traffic.demand import Demand
 
@@ -69,8 +72,13 @@ def throughput(
         raise ParameterError(f"{demand.name} wants nothing: no pair has a rate above 0")
     if not 0 < accuracy < 1:
         raise ParameterError(f"accuracy is {accuracy}; it must lie between 0 and 1, 0.01 for one percent")
+    demand.expect_made_for(fabric)
     if chosen.scheme == "optimal":
         return optimal_throughput(fabric, demand, chosen, state, accuracy=accuracy)
     if chosen.scheme == "single-path":
-        return single_path_throughput(fabric, demand, chosen, state, samples=samples)
-    return fluid_throughput(fabric, demand, chosen, state)
+        found = single_path_throughput(fabric, demand, chosen, state, samples=samples)
+        hashed = chosen.table == "hash"
+    else:
+        found = fluid_throughput(fabric, demand, chosen, state)
+        hashed = chosen.scheme != "spray"
+    return replace(found, assumptions=infiniband_assumption(fabric, found.assumptions)) if hashed else found

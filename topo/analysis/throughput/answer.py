@@ -15,6 +15,7 @@ from topo.result import Result, Row, Standing, hidden
 from topo.routing.scheme import Routing
 from topo.table import Array, freeze
 from topo.traffic.demand import Demand
+from topo.units import format_number
 
 __all__ = ["FlowRates", "Throughput", "binding_set", "equal_bounds", "lost_names", "shared_fields"]
 
@@ -89,6 +90,17 @@ class Throughput(Result):
         """Whether both bounds are the same number and nothing was drawn at random."""
         return self.standing.kind != "sampled" and equal_bounds(self.theta_lower, self.theta_upper)
 
+    @property
+    def standing_of_theta(self) -> Standing:
+        """The standing, with the share of the pairs that theta speaks of where some have no path."""
+        if not self.lost_pairs:
+            return self.standing
+        joined = self.n_pairs - self.lost_pairs
+        share = format_number(100 * joined / self.n_pairs, 3)
+        if share == "100":  # a few of many are lost: the count says what the share would round away
+            return self.standing.given(f"of the {joined:,} of {self.n_pairs:,} pairs that have a path alone")
+        return self.standing.given(f"of the {share} % of the pairs that have a path alone")
+
     def rows(self) -> list[Row]:
         """The answer in plain words."""
         rows = [
@@ -119,9 +131,10 @@ class Throughput(Result):
         name = "theta: the share of every wanted rate that fits"
         if self.rates is not None:
             name = "theta: the share of its wanted rate that the slowest flow gets"
+        standing = self.standing_of_theta
         if equal_bounds(self.theta_lower, self.theta_upper):
-            return [Row(name, self.theta_lower, "", self.standing)]
-        return [Row(name + ", at least", self.theta_lower, "", self.standing), Row("  at most", self.theta_upper)]
+            return [Row(name, self.theta_lower, "", standing)]
+        return [Row(name + ", at least", self.theta_lower, "", standing), Row("  at most", self.theta_upper)]
 
 
 def _rate_rows(rates: FlowRates) -> list[Row]:
@@ -197,5 +210,5 @@ def shared_fields(
         "binding_links": links,
         "binding_direction": ways,
         "state": state,
-        "pxn": routing.pxn,
+        "pxn": routing.may_relay,
     }

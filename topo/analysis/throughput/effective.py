@@ -16,6 +16,7 @@ from topo.result import Result, Row, Standing
 from topo.routing.fair import equal_share_rates, max_min_rates
 from topo.routing.next_hops import NextHops
 from topo.routing.scheme import Routing
+from topo.routing.stripes import Stripes
 from topo.routing.tables import TABLES, StaticTable
 from topo.table import Array
 from topo.traffic.rates import line_rate_gbps
@@ -92,7 +93,7 @@ def effective_bisection(
     average: str = "mean rate",
     samples: int = 200,
     seed: int = 0,
-    addresses: str = "in order",
+    addresses: str = "in leaf order",
     endpoints: Selector = None,
     state: State | None = None,
     routing: Routing | str = "ecmp",
@@ -105,11 +106,12 @@ def effective_bisection(
     its line rate, relative to line rate. ``average`` ``mean rate``: the mean of r; ``mean time``: 1 / mean(1/r), the
     bandwidth from the mean time of equal transfers; ``max-min``: the mean of max-min fair rates.
 
-    ``table`` is a kind of :class:`topo.routing.tables.StaticTable` (``addresses`` in order or shuffled), or a
-    table that was read (:class:`topo.routing.forwarding.ForwardingTable`). Published: 38 % of a 512-node Clos of
-    32-port crossbars, static routes, send-receive between random pairs (Geoffray and Hoefler, HotI 2008): within
-    0.03 of it lie random tables, coupled, alone. And 55 to 60 % of full-bisection InfiniBand clusters (Hoefler,
-    Schneider, Lumsdaine, Cluster 2008): random tables on three tiers, uni, mean rate.
+    ``table`` is a kind of :class:`topo.routing.tables.StaticTable` (``addresses`` in leaf order, in order of rows,
+    or shuffled), or a table that was read (:class:`topo.routing.forwarding.ForwardingTable`). A pair of accelerators
+    spreads over all their scale-up links. Published: 38 % of a 512-node Clos of 32-port crossbars,
+    static routes, send-receive between random pairs (Geoffray and Hoefler, HotI 2008): within 0.03 of it lie random
+    tables, coupled, alone. And 55 to 60 % of full-bisection InfiniBand clusters (Hoefler, Schneider, Lumsdaine,
+    Cluster 2008): random tables on three tiers, uni, mean rate.
 
     >>> import topo
     >>> f = topo.leaf_spine(leaves=8, spines=4, hosts_per_leaf=4)
@@ -126,7 +128,9 @@ def effective_bisection(
     if len(ends) < 2 or samples < 2:
         raise ParameterError(f"{len(ends)} endpoint(s), {samples} sample(s); pairings need at least 2 of each")
     routes = _routes(fabric, table, state, routing, addresses, seed)
-    rates = _Rates(fabric, routes, _capacity(fabric, state), _line(fabric), pattern, average)
+    stripes = Stripes.of(fabric)
+    capacity = stripes.capacity(_capacity(fabric, state))
+    rates = _Rates(fabric, routes, stripes, capacity, _line(fabric), pattern, average)
     values, gbps, lost, examples = _sampled(rates, ends, samples, seed)
     share, interval = _averaged(values, average)
     how = f"n={samples:,} pairings of {len(ends):,} endpoints, seed {seed}"
@@ -170,6 +174,7 @@ class _Rates:
 
     fabric: Fabric
     routes: _Routes
+    stripes: Stripes
     capacity_gbps: NDArray[np.float64]
     line_gbps: NDArray[np.float64]
     pattern: str
@@ -181,7 +186,8 @@ class _Rates:
         source, sink = one, other
         if self.pattern != "uni":
             source, sink = np.concatenate([one, other], axis=1), np.concatenate([other, one], axis=1)
-        arcs = self.routes.paths(source.ravel(), sink.ravel(), seed=seed).reshape(-1, *source.shape)
+        paths = self.routes.paths(source.ravel(), sink.ravel(), seed=seed)
+        arcs = self.stripes.paths(paths).reshape(-1, *source.shape)
         limit = np.minimum(self.line_gbps[source], self.line_gbps[sink])
         gone = np.all(arcs < 0, axis=0)
         if self.pattern == "coupled":
@@ -276,8 +282,9 @@ def _assumptions(fabric: Fabric, routes: _Routes, pattern: str, average: str) ->
         "max-min": "max-min fair rates, and their mean",
     }
     kinds = Network.of(fabric).kinds_text
+    order = routes.order_text if isinstance(routes, StaticTable) else ""
     return (
         f"{sends[pattern]}; {shares[average]}",
-        f"routes: {routes.kind}; links of kind {kinds}",
+        f"routes: {routes.kind}{f' ({order})' if order else ''}; links of kind {kinds}",
         "fluid rates: no head-of-line blocking and no credit stalls, which lower what is measured",
     )

@@ -80,7 +80,7 @@ def optimal_throughput(
     too_large = ""
     if not bracket.met:
         try:
-            problem, lost = make_problem(fabric, demand, state=state, pxn=routing.pxn)
+            problem, lost = make_problem(fabric, demand, state=state, pxn=routing.may_relay)
         except ParameterError as error:
             too_large = str(error)
     if problem is not None:

@@ -14,7 +14,9 @@ from topo.network import Network
 from topo.result import Standing
 from topo.routing.fair import max_min_rates
 from topo.routing.next_hops import NextHops
+from topo.routing.relaying import relaying_text
 from topo.routing.scheme import Routing
+from topo.routing.stripes import Stripes
 from topo.routing.tables import StaticTable
 from topo.routing.walk import lost_mask
 from topo.table import Array, freeze
@@ -49,7 +51,8 @@ def single_path_throughput(
     table = StaticTable.of(hops, routing.table, seed=routing.seed)
     drawn = routing.table == "hash"
     n_samples = _n_samples(len(source), samples) if drawn else 1
-    capacity = arc_capacity(fabric, state)
+    stripes, single = Stripes.of(fabric), arc_capacity(fabric, state)
+    capacity = stripes.capacity(single)
     batch = max(1, min(_BATCH // len(source), _BATCH_ARCS // len(capacity), n_samples))
     load = np.zeros(len(capacity))
     slow, binding = math.inf, np.empty(0, np.int64)
@@ -58,7 +61,8 @@ def single_path_throughput(
     seeds = np.random.SeedSequence(routing.seed).spawn(-(-n_samples // batch))
     for i, seed in enumerate(seeds):
         many = min(batch, n_samples - i * batch)
-        arcs = table.paths(np.tile(source, many), np.tile(sink, many), seed=seed).reshape(-1, many, len(source))
+        paths = table.paths(np.tile(source, many), np.tile(sink, many), seed=seed)
+        arcs = stripes.paths(paths).reshape(-1, many, len(source))
         lost = lost_mask(arcs[:, 0])
         rate = max_min_rates(arcs, capacity, gbps)
         on = arcs >= 0
@@ -69,7 +73,22 @@ def single_path_throughput(
             slow, at = float(served.min()), int(np.argmin(served.min(axis=1)))
             binding = _full_arcs(arcs[:, at], rate[at], gbps, capacity, slow)
     rates = _rates(np.concatenate(share), routing.seed) if not lost.all() else None
-    return _answer(fabric, demand, routing, state, rates, binding, load, (source, sink, gbps), lost)
+    load, binding = stripes.spread(load, single), stripes.members(binding)
+    binding = binding[single[binding] > 0]
+    said = _assumptions(hops, table)
+    return _answer(fabric, demand, routing, state, rates, binding, load, (source, sink, gbps), lost, said)
+
+
+def _assumptions(hops: NextHops, table: StaticTable) -> tuple[str, ...]:
+    model = _MODELS[table.kind]
+    said = [
+        f"{model}; {table.order_text}" if table.order_text else model,
+        "flows share links max-min fairly, as ideal congestion control would",
+    ]
+    if {"scale_up", "host_io"} & set(hops.network.kinds):
+        said.append("a flow is spread over all scale-up links of its accelerators, and over parallel lanes in hosts")
+    relays = relaying_text(hops.network, hops.routing)
+    return (*said, relays) if relays else tuple(said)
 
 
 def arc_capacity(fabric: Fabric, state: State | None) -> NDArray[np.float64]:
@@ -147,6 +166,7 @@ def _answer(
     load: Array,
     flows: tuple[Array, Array, Array],
     lost: Array,
+    assumptions: tuple[str, ...],
 ) -> Throughput:
     source, sink, gbps = flows
     lower = upper = 0.0
@@ -167,7 +187,7 @@ def _answer(
         theta_upper=upper,
         network_theta=None,
         standing=standing,
-        assumptions=(_MODELS[routing.table], "flows share links max-min fairly, as ideal congestion control would"),
+        assumptions=assumptions,
         rates=rates,
         arc_gbps=load,
     )

@@ -1,0 +1,200 @@
+"""From stages to answers: the law of the largest utilization, and what follows from it for the slowest flow."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topo.analysis.collisions.answer import Estimate
+from topo.analysis.collisions.arc_laws import ArcLaws
+from topo.analysis.collisions.clos_shape import ClosShape
+from topo.analysis.collisions.nowhere import Mirror, Probability, p_nowhere_above
+from topo.analysis.collisions.stages import Stage, make_stages
+from topo.analysis.collisions.traversal import Traversal
+from topo.fabric import Fabric
+from topo.result import Standing
+
+__all__ = ["LargestUtilization", "StageSet", "as_estimate", "bracket_of"]
+
+_DONE = 1e-12
+_MOST_STEPS = 400
+_WORDS = {0: "endpoint", 1: "leaf", 2: "spine", 3: "core"}
+_EXACT = "independent uniform hashes"
+_BRACKET = "bounds proved for independent hashes; the estimate multiplies stages and corrects for shared bundles"
+
+
+@dataclass(frozen=True, eq=False)
+class StageSet:
+    """The stages of equal flows, with the pairs of stages that mirror each other."""
+
+    stages: tuple[Stage, ...]
+    mirrors: tuple[Mirror, ...]
+    queue_pairs: int
+
+    @classmethod
+    def of(
+        cls,
+        fabric: Fabric,
+        traversal: Traversal,
+        laws: ArcLaws,
+        ratio: NDArray[np.float64],
+        queue_pairs: int,
+        shape: ClosShape | None,
+    ) -> StageSet:
+        """From followed flows; ``ratio`` is capacity over flow rate by arc."""
+        is_end = fabric.nodes.is_endpoint
+        # An endpoint that relays is a switch to the stages.
+        own = is_end & (fabric.nodes.forwards != 2)
+        sender = np.where(own[fabric.arc_source], fabric.arc_source, -1).astype(np.int64)
+        receiver = np.where(own[fabric.arc_target], fabric.arc_target, -1).astype(np.int64)
+        names = [class_name(pair) for pair in traversal.classes]
+        stages = make_stages(traversal, laws, ratio, queue_pairs, names, sender, receiver)
+        return cls(tuple(stages), tuple(_mirrors(stages, shape, queue_pairs)), queue_pairs)
+
+    @property
+    def most_on_an_arc(self) -> int:
+        """Queue pairs that may meet on one arc."""
+        return max(int(stage.laws.most[stage.signature].max()) for stage in self.stages)
+
+    @property
+    def has_dead_arc(self) -> bool:
+        """Whether a link that flows may take has no rate."""
+        return any(bool((stage.ratio <= 0).any()) for stage in self.stages)
+
+    @property
+    def hashed(self) -> list[Stage]:
+        """Stages where something is chosen."""
+        return [stage for stage in self.stages if stage.is_choice]
+
+    def p_nowhere_above(self, utilization: float) -> Probability:
+        """P(no link above this utilization), the endpoints' own links included."""
+        return p_nowhere_above(list(self.stages), list(self.mirrors), utilization)
+
+    def p_no_collision(self) -> Probability:
+        """P(no two queue pairs on one link), where links are chosen."""
+        return p_nowhere_above(self.hashed, list(self.mirrors), 1.0, count=1)
+
+
+def class_name(pair: tuple[int, int]) -> str:
+    """Tiers joined, for people."""
+    return " to ".join(_WORDS.get(tier, f"tier {tier}") for tier in pair)
+
+
+def _mirrors(stages: list[Stage], shape: ClosShape | None, queue_pairs: int) -> Iterator[Mirror]:
+    """Up and down at the leaves, and at the cores: a choice of spine, or of core, fixes both arcs."""
+    if shape is None or shape.parallel != 1:
+        return
+    by_name = {stage.name: stage for stage in stages}
+    inner = [stage for stage in stages if not stage.name.startswith("endpoints'")]
+    for stage in inner:
+        low, _, high = stage.name.partition(" to ")
+        back = by_name.get(f"{high} to {low}")
+        upward = back is not None and _height(low) < _height(high)
+        if upward and back is not None:
+            mirror = Mirror.of(stage, back, queue_pairs, is_whole=len(inner) == 2)
+            if mirror is not None:
+                yield mirror
+
+
+def _height(word: str) -> int:
+    known = {name: tier for tier, name in _WORDS.items()}
+    return known[word] if word in known else int(word.rpartition(" ")[2])
+
+
+@dataclass(frozen=True, eq=False)
+class LargestUtilization:
+    """P(largest utilization <= t) on a grid of all t >= 1 where it steps; ``t`` ascends from 1."""
+
+    t: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    estimate: NDArray[np.float64]
+    at_most: float = 1.0
+    """Upper bound of P(no used link is dead): of a flow that gets anything at all."""
+
+    @classmethod
+    def of(cls, found: StageSet) -> LargestUtilization:
+        """Step by step until the lower bound is 1 to rounding."""
+        ratios = np.unique(np.concatenate([stage.ratio for stage in found.stages]))
+        ratios = ratios[ratios > 0]
+        # Past this every link that has a rate takes all flows there are.
+        last = found.most_on_an_arc / float(ratios.min()) if len(ratios) else 1.0
+        # A used link without any rate stays overloaded: the law then ends below 1.
+        limit = found.p_nowhere_above(last * (1 + 1e-9)) if found.has_dead_arc else None
+        lines = []
+        for t in _steps(ratios):
+            p = found.p_nowhere_above(t)
+            lines.append((t, p.lower, p.upper, p.estimate))
+            if p.lower >= 1 - _DONE or t > last or len(lines) >= _MOST_STEPS:
+                break
+            if limit is not None and limit.lower - p.lower <= _DONE and limit.upper - p.upper <= _DONE:
+                break
+        table = np.maximum.accumulate(np.array(lines), axis=0)
+        most = 1.0 if limit is None else max(limit.upper, float(table[-1, 2]))
+        return cls(table[:, 0], table[:, 1], table[:, 2], table[:, 3], most)
+
+    @property
+    def slowest(self) -> Probability:
+        """E min(1, 1/t): the mean rate of the slowest flow, as max-min fair rates are for equal limits."""
+        gain = 1 / self.t - np.append(1 / self.t[1:], 0.0)
+        # Beyond the grid a flow gets less than at its end, and at least nothing.
+        rest = (self.at_most - self.upper[-1]) / self.t[-1]
+        return _ordered(self.lower @ gain, self.upper @ gain + rest, self.estimate @ gain)
+
+    @property
+    def slowdown(self) -> Probability | None:
+        """E max(1, t): None where a flow may get nothing at all, or the grid ended early."""
+        if self.lower[-1] < 1 - 1e-9:
+            return None
+        width = np.diff(self.t)
+        return _ordered(
+            1 + (1 - self.upper[:-1]) @ width, 1 + (1 - self.lower[:-1]) @ width, 1 + (1 - self.estimate[:-1]) @ width
+        )
+
+
+def _ordered(lower: Any, upper: Any, estimate: Any) -> Probability:
+    low, high = float(lower), max(float(lower), float(upper))
+    return Probability(low, high, min(max(float(estimate), low), high))
+
+
+def _steps(ratios: NDArray[np.float64]) -> Iterator[float]:
+    """Utilizations from 1 up at which some arc takes one more queue pair."""
+    t = 1.0
+    while True:
+        yield t
+        if not len(ratios):
+            return
+        t = float(((np.floor(ratios * t * (1 + 1e-12) + 1e-12) + 1) / ratios).min())
+
+
+def as_estimate(p: Probability) -> Estimate:
+    """A probability with its standing."""
+    if p.is_exact:
+        return Estimate.exact(p.estimate, _EXACT)
+    return Estimate(p.lower, p.upper, p.estimate, Standing("bracket", _BRACKET))
+
+
+def bracket_of(stage: Stage) -> tuple[dict[int, tuple[float, float]], float, float]:
+    """Of one stage: P(no link carries more than k queue pairs) by k, and bounds of the mean largest load.
+
+    E max = sum over k >= 0 of P(max > k), and no k below the mean load of a full block can do.
+    """
+    arcs = np.bincount(stage.block, minlength=stage.n_blocks)
+    mass = np.bincount(stage.block, weights=stage.laws.p[stage.laws.start[stage.signature]], minlength=stage.n_blocks)
+    full = stage.alike & (np.abs(mass - 1) < 1e-9)
+    least = int(np.ceil(stage.flows[full] / arcs[full] - 1e-9).max(initial=1)) if stage.is_exact else 1
+    law: dict[int, tuple[float, float]] = {}
+    low_mean = high_mean = float(least)
+    for k in range(least, least + _MOST_STEPS):
+        low, high = (math.exp(min(0.0, x)) for x in stage.log_p(1.0, count=k))
+        if high > 1e-15:
+            law[k] = (low, high)
+        low_mean, high_mean = low_mean + (1 - high), high_mean + (1 - low)
+        if low >= 1 - _DONE:
+            break
+    return law, low_mean, high_mean

@@ -1,0 +1,75 @@
+"""Next-hop sets split by the tiers their arcs join, so that an arc always counts in one class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topo.routing.next_hops import NextHops
+
+__all__ = ["SetParts", "mixed_code"]
+
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+_MIX_2 = np.uint64(0xC2B2AE3D27D4EB4F)
+
+
+@dataclass(frozen=True, eq=False)
+class SetParts:
+    """Set s has parts ``first[s]`` to ``first[s + 1]``; part t holds ``arcs[start[t]:start[t + 1]]`` of one class.
+
+    ``classes`` are pairs (tier below, tier above), ``of_class`` the class of each part, ``code`` a hash of its arcs.
+    """
+
+    first: NDArray[np.int64]
+    start: NDArray[np.int64]
+    arcs: NDArray[np.int64]
+    of_class: NDArray[np.int64]
+    code: NDArray[np.uint64]
+    classes: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def of(cls, hops: NextHops) -> SetParts:
+        """The parts of all sets; an empty set has none."""
+        tier = hops.fabric.nodes.tier.astype(np.int64)
+        joins = (tier[hops.fabric.arc_source[hops.arcs]] + 1) * 256 + tier[hops.fabric.arc_target[hops.arcs]] + 1
+        joined, of_arc = np.unique(joins, return_inverse=True)
+        owner = np.repeat(np.arange(hops.n_sets), np.diff(hops.start))
+        order = np.lexsort((of_arc, owner))
+        owner, of_arc, arcs = owner[order], of_arc[order], hops.arcs[order]
+        fresh = np.ones(len(arcs), bool)
+        fresh[1:] = (owner[1:] != owner[:-1]) | (of_arc[1:] != of_arc[:-1])
+        begin = np.flatnonzero(fresh)
+        per_set = np.bincount(owner[begin], minlength=hops.n_sets)
+        code = np.empty(0, np.uint64)
+        if len(begin):
+            with np.errstate(over="ignore"):
+                code = np.add.reduceat(mixed_code(arcs), begin)
+        return cls(
+            np.concatenate([[0], np.cumsum(per_set)]),
+            np.append(begin, len(arcs)),
+            arcs,
+            np.asarray(of_arc[begin], dtype=np.int64),
+            code,
+            tuple((int(c) // 256 - 1, int(c) % 256 - 1) for c in joined),
+        )
+
+    @property
+    def n(self) -> int:
+        """Parts in all."""
+        return len(self.of_class)
+
+    @property
+    def size(self) -> NDArray[np.int64]:
+        """Arcs in each part."""
+        return np.asarray(np.diff(self.start))
+
+
+def mixed_code(values: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Well-spread 64-bit codes of integers."""
+    code = values.astype(np.uint64) * _MIX
+    code ^= code >> np.uint64(29)
+    code *= _MIX_2
+    code ^= code >> np.uint64(32)
+    return np.asarray(code)

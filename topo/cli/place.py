@@ -1,0 +1,163 @@
+"""``topo place``: where to put a job, what that costs, what schedulers would have done."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from topo.cli.options import AssumeGbps, Down, FabricName, Format, FormatOption, Rate, ReadAs, Seed
+
+__all__ = ["Objective", "Pattern", "Written", "place"]
+
+
+class Objective(StrEnum):
+    """What a placement is to keep low."""
+
+    leaves = "leaves"
+    uplink_load = "uplink_load"
+    hop_bytes = "hop_bytes"
+
+
+class Pattern(StrEnum):
+    """Who sends to whom in a job given by its hosts alone."""
+
+    all_to_all = "all-to-all"
+    ring = "ring"
+    double_tree = "double-tree"
+    none = "none"
+
+
+class Written(StrEnum):
+    """For which program a placement is written."""
+
+    nodelist = "nodelist"
+    rankfile = "rankfile"
+    hostfile = "hostfile"
+    slurm = "slurm"
+    kubernetes = "kubernetes"
+    json = "json"
+
+
+def place(
+    fabric: FabricName,
+    job: Annotated[
+        str | None,
+        typer.Option("--job", metavar="FILE", help="The job as YAML: size or degrees, bytes per step, constraints."),
+    ] = None,
+    hosts: Annotated[
+        int | None, typer.Option("--hosts", min=1, metavar="N", help="A job of N whole hosts, instead of a file.")
+    ] = None,
+    pattern: Annotated[
+        Pattern | None,
+        typer.Option("--pattern", help="Who sends to whom in a job given by --hosts. Default: all-to-all."),
+    ] = None,
+    busy: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--busy",
+            metavar="FILE",
+            help="Output of sinfo: hosts that it does not call idle, or does not name, are not free. Or of squeue: "
+            "hosts of running jobs are not free. May be repeated.",
+        ),
+    ] = None,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option("--exclude", metavar="GLOB", help="Hosts that the job may not use; may be repeated."),
+    ] = None,
+    at_most_leaves: Annotated[
+        int | None, typer.Option("--at-most-leaves", min=1, metavar="N", help="Leaf groups the job may use.")
+    ] = None,
+    objective: Annotated[
+        Objective, typer.Option("--objective", help="What the placement keeps as low as can be.")
+    ] = Objective.leaves,
+    score: Annotated[
+        str | None,
+        typer.Option(
+            "--score",
+            metavar="FILE",
+            help="Score the placement in this host file or rank file instead of finding one.",
+        ),
+    ] = None,
+    compare: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--compare",
+            metavar="RULE,...",
+            help="What schedulers would have done: slurm-tree, slurm-dragonfly, slurm-block, kueue-bestfit, "
+            "kueue-required, kueue-leastfree, volcano-binpack.",
+        ),
+    ] = None,
+    write: Annotated[
+        Written | None,
+        typer.Option(
+            "--write", help="Write the placement for another program; without --output that is all that is printed."
+        ),
+    ] = None,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="FILE", help="Where --write writes; '-' is standard output.")
+    ] = None,
+    picture: Annotated[
+        str | None,
+        typer.Option("--picture", metavar="FILE.svg", help="Draw the job's hosts and its link loads to this file."),
+    ] = None,
+    budget: Annotated[
+        float, typer.Option("--budget", min=0.0, metavar="SECONDS", help="How long a search may take.")
+    ] = 8.0,
+    seed: Seed = 0,
+    down: Down = None,
+    rate: Rate = None,
+    assume_gbps: AssumeGbps = None,
+    read_as: ReadAs = None,
+    format: FormatOption = Format.text,
+) -> None:
+    """Find the best hosts for a job among those that are free, with a bound on what any placement would cost."""
+    from topo.cli.placing import Asked, ask, write_files
+    from topo.cli.running import given_state
+    from topo.errors import ParameterError
+    from topo.source import load
+
+    if output is not None and write is None:
+        raise ParameterError("--output says where --write writes; give --write nodelist, say")
+    if write is not None and output in (None, "-") and format is Format.json:
+        raise ParameterError("--write and --format json both write to standard output; give --output FILE")
+    loaded = load(fabric, assume_gbps=assume_gbps, format=read_as)
+    asked = Asked(
+        loaded,
+        given_state(loaded, down, rate),
+        objective=objective.value,
+        rules=_listed(compare),
+        budget_s=budget,
+        seed=seed,
+    )
+    asked.take_job(job, hosts, pattern and pattern.value, exclude or (), at_most_leaves)
+    asked.take_busy(busy or ())
+    answer = ask(asked, score)
+    files = write_files(asked, answer, write and write.value, output, picture)
+    if write is None or output not in (None, "-"):
+        _print(asked, answer, files, format)
+
+
+def _listed(compare: list[str] | None) -> tuple[str, ...]:
+    return tuple(name.strip() for words in compare or () for name in words.split(",") if name.strip())
+
+
+def _print(asked: Any, answer: Any, files: list[str], format: Format) -> None:
+    from topo.cli.printing import print_alerts, print_heading, print_json, print_lines, print_result, print_rows
+    from topo.output import plain
+
+    found, comparison = answer.result, answer.comparison
+    if format is Format.json:
+        said = {"fabric_name": asked.fabric.name, "notes_read": asked.notes, **found.to_dict()}
+        print_json(said if comparison is None else {**said, "comparison": comparison.to_dict()})
+        return
+    print(plain(f"{found.title} of {asked.job.name} on {asked.fabric.name}"))
+    print_alerts(asked.fabric)
+    print_lines(asked.notes)
+    print_rows(found.rows())
+    if comparison is not None:
+        print_result(comparison)
+    if files:
+        print_heading("Files")
+        print_lines(files)

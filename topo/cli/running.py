@@ -1,0 +1,101 @@
+"""Where the work of a verb runs, what it may have down, and the progress people see."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from topo.errors import InputError, ParameterError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from topo.fabric import Fabric, State
+    from topo.sweep import Progress
+
+__all__ = ["cluster_executor", "given_state", "progress_bar"]
+
+_WAIT_S = 10
+
+
+def given_state(fabric: Fabric, down: Sequence[str] | None, rates: Sequence[str] | None) -> State | None:
+    """The state with elements down and at lower rates as named, or None where nothing is named.
+
+    :raises ParameterError: words that match nothing, or a rate that is none.
+    """
+    if not down and not rates:
+        return None
+    from topo.analysis.failures.elements import down_state
+    from topo.units import parse_gbps
+
+    kept: dict[str, float] = {}
+    for text in rates or ():
+        element, equals, rate = text.rpartition("=")
+        if not equals or not element:
+            raise ParameterError(f"--rate {text!r} is not ELEMENT=RATE, such as link:leaf-1--spine-1=200G")
+        kept[element] = parse_gbps(rate)
+    return down_state(fabric, list(down or ()), rates=kept or None)
+
+
+@contextmanager
+def cluster_executor(address: str | None) -> Iterator[Executor | None]:
+    """An executor of the Dask cluster at ``address``; None without one.
+
+    :raises InputError: distributed is not installed, or nothing answers at the address.
+    """
+    if address is None:
+        yield None
+        return
+    try:
+        distributed: Any = import_module("distributed")
+    except ImportError:
+        raise InputError(
+            "--cluster needs the package distributed; install it with: pip install 'topo-fabrics[distributed]'"
+        ) from None
+    client = _client(distributed, address)
+    try:
+        yield client.get_executor()
+    finally:
+        client.close()
+
+
+def _client(distributed: Any, address: str) -> Any:
+    """A client of the scheduler, once something answers there: a client that waits in vain cannot be closed."""
+    try:
+        host, port = distributed.comm.get_address_host_port(address)
+        socket.create_connection((host, port), timeout=_WAIT_S).close()
+        return distributed.Client(address, timeout=_WAIT_S, set_as_default=False)
+    except (OSError, ValueError) as error:  # ValueError: no address of a known form
+        reason = str(getattr(error, "strerror", None) or error or type(error).__name__).splitlines()[0]
+        raise InputError(f"no Dask scheduler answers at --cluster {address}: {reason}") from None
+
+
+@contextmanager
+def progress_bar(label: str) -> Iterator[Callable[[Progress], None] | None]:
+    """A bar with the time left on standard error, where that is a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[left]}"),
+    )
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=None, left="")
+
+        def show(at: Progress) -> None:
+            left = f"{at.left_s:,.0f} s left" if at.done < at.total else ""
+            bar.update(task, completed=at.done, total=at.total, left=left)
+
+        yield show

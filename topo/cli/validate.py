@@ -1,0 +1,86 @@
+"""``topo validate``: what is wrong with a wiring, where, and what it costs."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from topo.cli.options import AssumeGbps, ReadAs
+
+__all__ = ["AnswerFormat", "FailOn", "validate"]
+
+
+class AnswerFormat(StrEnum):
+    """How the findings are written."""
+
+    text = "text"
+    json = "json"
+    html = "html"
+    junit = "junit"
+    csv = "csv"
+
+
+class FailOn(StrEnum):
+    """The slightest finding that makes the exit status 1."""
+
+    error = "error"
+    warning = "warning"
+    never = "never"
+
+
+def validate(
+    wiring: Annotated[
+        str, typer.Argument(metavar="WIRING", help="What was cabled, or will be: a dump, a cable schedule, a fabric.")
+    ],
+    against: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--against",
+            metavar="FABRIC|FILE",
+            help="The design it should follow: a name, a spec, a schedule, yesterday's dump. Several make one design. "
+            "Default: what the majority of the wiring does.",
+        ),
+    ] = None,
+    accept: Annotated[
+        str | None,
+        typer.Option("--accept", metavar="FILE", help="Known deviations in YAML, each with a reason and its last day."),
+    ] = None,
+    fail_on: Annotated[
+        FailOn, typer.Option("--fail-on", help="Exit with status 1 for a new finding as grave as this.")
+    ] = FailOn.error,
+    format: Annotated[
+        AnswerFormat | None, typer.Option("--format", help="How to write it. Default: as FILE ends, else text.")
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Where to write. Default: '-', standard output."),
+    ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            "--columns",
+            metavar="ROLE=HEADER,...",
+            help="Columns of a cable table with a header of its own, by text or number: "
+            "a_node=Von,a_port=2,z_node=Nach,z_port=4. Used for every file that has them.",
+        ),
+    ] = None,
+    no_consequence: Annotated[
+        bool, typer.Option("--no-consequence", help="Do not work out what the faults cost.")
+    ] = False,
+    assume_gbps: AssumeGbps = None,
+    read_as: ReadAs = None,
+) -> None:
+    """Show every fault of a wiring once: what, where, by what evidence, at what cost, and how to mend it."""
+    from topo.cli.validating import columns_of, written
+    from topo.wiring import validate as ask
+    from topo.wiring.given import read_sides
+
+    found, design = read_sides(
+        wiring, against or (), columns=columns_of(columns), assume_gbps=assume_gbps, format=read_as
+    )
+    answer = ask(found, design, accept=accept, consequence=not no_consequence)
+    written(answer, format.value if format else None, output, fail_on=fail_on.value)
+    if answer.exit_status(fail_on.value):
+        raise typer.Exit(1)

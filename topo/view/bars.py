@@ -1,0 +1,86 @@
+"""A waterfall as SVG by hand: what is left after each effect as a bar, what the effect took as a gap behind it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from topo.units import format_number
+from topo.view.curves import CHART_STYLE
+from topo.view.place import LETTER, WIDTH, text_element
+from topo.view.text import escape_xml, shorten
+from topo.view.tiers import Drawing
+
+__all__ = ["Bar", "draw_waterfall"]
+
+_NAMES, _RIGHT, _TOP, _STEP, _THICK = 132.0, 440.0, 34.0, 30.0, 18.0
+
+_STYLE = (
+    CHART_STYLE
+    + ".tt .wl{fill:var(--t1s)}.tt .wt{fill:var(--odd);fill-opacity:.22;stroke:var(--odd);stroke-width:1}"
+    + ".tt .wg{fill:var(--t2s);fill-opacity:.35;stroke:var(--t2s);stroke-width:1}"
+    + ".tt .wn{font-variant-numeric:tabular-nums;font-weight:600}.tt .wo{fill:var(--odd);font-weight:600}\n"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """What is left after an effect, what it took (below 0: gave back), and how well that is known."""
+
+    name: str
+    left: float
+    taken: float = 0.0
+    standing: str = ""
+
+
+def draw_waterfall(bars: Sequence[Bar], *, unit: str, title: str, alt: str) -> Drawing:
+    """Bars from top to bottom in the order given, each named with its value, its loss and its standing.
+
+    >>> drawing = draw_waterfall([Bar("line rate", 400), Bar("wire", 392, 8)], unit="Gb/s", title="t", alt="a")
+    >>> drawing.svg.count('class="wl"'), drawing.svg.count('class="wt"')
+    (2, 1)
+    """
+    most = max((max(bar.left, bar.left + bar.taken) for bar in bars), default=0.0) or 1.0
+    across = (WIDTH - _NAMES - _RIGHT) / most
+    numbers = WIDTH - _RIGHT + 10
+    body = [
+        text_element(_NAMES, 20, f"{unit} left after each effect", "d"),
+        text_element(numbers, 20, "left", "d"),
+        text_element(numbers + 58, 20, "lost", "d"),
+        text_element(numbers + 116, 20, "standing", "d"),
+    ]
+    for i, bar in enumerate(bars):
+        body += _bar(bar, _TOP + i * _STEP, across, numbers)
+    height = math.ceil(_TOP + len(bars) * _STEP + 8)
+    joined = "\n".join(body)
+    svg = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="tt" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" '
+        f'height="{height}" role="img" aria-label="{escape_xml(alt)}">\n<title>{escape_xml(title)}</title>\n'
+        f"<desc>{escape_xml(alt)}</desc>\n<style>{_STYLE}</style>\n"
+        f'<rect width="{WIDTH}" height="{height}" fill="var(--bg)"/>\n{joined}\n</svg>\n'
+    )
+    return Drawing(svg, alt, ())
+
+
+def _bar(bar: Bar, y: float, across: float, numbers: float) -> list[str]:
+    line = y + _THICK - 5
+    width = across * min(bar.left, bar.left + bar.taken)
+    tip = escape_xml(f"{bar.name}: {format_number(bar.left, 4)} left, {format_number(bar.taken, 4)} lost")
+    out = [
+        text_element(12, line, bar.name, "h"),
+        f'<rect class="wl" x="{_NAMES}" y="{y:.1f}" width="{max(width, 0):.1f}" height="{_THICK}">'
+        f"<title>{tip}</title></rect>",
+    ]
+    if abs(bar.taken) * across >= 0.5:
+        style = "wt" if bar.taken > 0 else "wg"
+        out.append(
+            f'<rect class="{style}" x="{_NAMES + width:.1f}" y="{y:.1f}" width="{across * abs(bar.taken):.1f}" '
+            f'height="{_THICK}"><title>{tip}</title></rect>'
+        )
+    out.append(text_element(numbers, line, f"{bar.left:.1f}", "wn"))
+    if abs(bar.taken) >= 0.05:
+        out.append(text_element(numbers + 58, line, f"{bar.taken:.1f}", "wo"))
+    room = int((_RIGHT - 126 - 12) / LETTER["d"])
+    out.append(text_element(numbers + 116, line, shorten(bar.standing, room), "d"))
+    return out

@@ -1,0 +1,128 @@
+"""Heat of many links as strips of cells, one strip a stage, so that any number of links fits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topo.view.place import LETTER, WIDTH, text_element
+from topo.view.svg import STYLE
+from topo.view.text import escape_xml, shorten
+from topo.view.tiers import Drawing
+
+__all__ = ["Strip", "cells_of", "draw_heat"]
+
+_LEFT, _CELL, _STEPS = 250.0, 9.0, 10
+
+_STYLE = (
+    STYLE
+    + "".join(f".tt .q{i}{{fill:var(--t1s);fill-opacity:{0.06 + 0.94 * i / _STEPS:.2f}}}" for i in range(_STEPS + 1))
+    + ".tt .qo{fill:var(--odd)}.tt .qe{fill:none;stroke:var(--line);stroke-opacity:.5}\n"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Strip:
+    """One stage: what it is called, what to say of it, and its cells (rows, columns) from 0 up; nan is no link."""
+
+    name: str
+    said: tuple[str, ...]
+    cells: NDArray[np.float64]
+    columns: str = ""
+
+
+def cells_of(
+    column: NDArray[np.int64], value: NDArray[np.float64], *, most_columns: int = 96, most_rows: int = 8
+) -> NDArray[np.float64]:
+    """Values by column number and order within the column, the greatest where several share a cell.
+
+    >>> import numpy as np
+    >>> cells_of(np.array([0, 0, 5, 5]), np.array([0.1, 0.2, 0.3, 0.4])).tolist()
+    [[0.1, 0.3], [0.2, 0.4]]
+    """
+    _, number = np.unique(column, return_inverse=True)
+    n = int(number.max(initial=-1)) + 1
+    count = np.bincount(number, minlength=n)
+    order = np.argsort(number, kind="stable")
+    rank = np.empty(len(number), np.int64)
+    rank[order] = np.arange(len(number)) - np.repeat(np.cumsum(count) - count, count)
+    rows, columns = min(most_rows, int(count.max(initial=0))), min(most_columns, n)
+    cells = np.full((rows, columns), -np.inf)
+    # A column with few links fills its cells from the top; one with more than there are rows shares them out.
+    row = np.where(count[number] > rows, rank * rows // np.maximum(count[number], 1), rank)
+    np.maximum.at(cells, (row, number * columns // max(n, 1)), value)
+    return np.where(np.isinf(cells), np.nan, cells)
+
+
+def draw_heat(strips: Sequence[Strip], *, title: str, alt: str, unit: str = "load over capacity") -> Drawing:
+    """Strips below each other: the darker the fuller, in another colour above 1.
+
+    >>> import numpy as np
+    >>> strip = Strip("leaf to spine", ("4 links",), np.array([[0.5, 0.5], [1.2, 0.5]]))
+    >>> draw_heat([strip], title="t", alt="one link is overloaded").svg.count('class="qo"')
+    2
+    """
+    body: list[str] = []
+    y = 14.0
+    for strip in strips:
+        body += _strip(strip, y)
+        y += max(len(strip.cells) * _CELL + 18, 16 * (1 + len(strip.said)) + 6) + 14
+    body += _legend(y + 8, unit, any((strip.cells > 1 + 1e-9).any() for strip in strips))
+    height = math.ceil(y + 34)
+    joined = "\n".join(body)
+    svg = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="tt" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" '
+        f'height="{height}" role="img" aria-label="{escape_xml(alt)}">\n<title>{escape_xml(title)}</title>\n'
+        f"<desc>{escape_xml(alt)}</desc>\n<style>{_STYLE}</style>\n"
+        f'<rect width="{WIDTH}" height="{height}" fill="var(--bg)"/>\n{joined}\n</svg>\n'
+    )
+    return Drawing(svg, alt, ())
+
+
+def _strip(strip: Strip, y: float) -> list[str]:
+    out = [text_element(12, y + 10, strip.name, "h")]
+    letters = int((_LEFT - 20) / LETTER["d"])
+    out += [text_element(12, y + 26 + 16 * i, shorten(text, letters), "d") for i, text in enumerate(strip.said)]
+    rows, columns = strip.cells.shape
+    width = (WIDTH - _LEFT - 12) / max(columns, 1)
+    for r in range(rows):
+        for first, last, shade in _runs(strip.cells[r]):
+            x = _LEFT + first * width
+            size = f'x="{x:.1f}" y="{y + r * _CELL:.1f}" width="{(last - first) * width:.1f}" height="{_CELL:.0f}"'
+            out.append(f'<rect class="{shade}" {size} shape-rendering="crispEdges"/>')
+    frame = f'x="{_LEFT}" y="{y:.1f}" width="{WIDTH - _LEFT - 12:.1f}" height="{rows * _CELL:.0f}"'
+    out.append(f'<rect class="qe" {frame}/>')
+    if strip.columns:
+        out.append(text_element(_LEFT, y + rows * _CELL + 13, strip.columns, "s"))
+    return out
+
+
+def _runs(values: NDArray[np.float64]) -> list[tuple[int, int, str]]:
+    """Neighbours of one shade as (first, after last, class); empty cells are left out."""
+    shades = [_shade(float(value)) for value in values]
+    edges = [0, *(i for i in range(1, len(shades)) if shades[i] != shades[i - 1]), len(shades)]
+    return [(a, b, shades[a]) for a, b in pairwise(edges) if shades[a]]
+
+
+def _shade(value: float) -> str:
+    if math.isnan(value):
+        return ""
+    return "qo" if value > 1 + 1e-9 else f"q{round(value * _STEPS)}"
+
+
+def _legend(y: float, unit: str, overloaded: bool) -> list[str]:
+    out = [text_element(12, y + 10, unit, "d")]
+    x = _LEFT
+    for i in range(_STEPS + 1):
+        out.append(f'<rect class="q{i}" x="{x:.1f}" y="{y:.1f}" width="22" height="12"/>')
+        x += 22
+    out += [text_element(_LEFT, y + 25, "0 %", "s"), text_element(x - 28, y + 25, "100 %", "s")]
+    if overloaded:
+        out.append(f'<rect class="qo" x="{x + 14:.1f}" y="{y:.1f}" width="22" height="12"/>')
+        out.append(text_element(x + 42, y + 10, "more than 100 %: the link cannot carry it", "d"))
+    return out
