@@ -151,8 +151,9 @@ def test_a_name_in_place_of_a_fabric_is_told_what_to_do() -> None:
     assert len(asked) >= 9
     for function in asked:
         needed = [p for p in inspect.signature(function).parameters.values() if p.default is p.empty][1:]
+        by_name = {p.name: ["x"] for p in needed if p.kind is p.KEYWORD_ONLY}
         with pytest.raises(topo.ParameterError, match=r"a Fabric is wanted.*topo\.load\('deepseek-ft2'\)"):
-            function("deepseek-ft2", *(["x"] for _ in needed))
+            function("deepseek-ft2", *(["x"] for _ in needed[len(by_name) :]), **by_name)
     with pytest.raises(topo.ParameterError, match="a Fabric is wanted, not dict; topo.load and the builders make one"):
         topo.inventory({})
 

@@ -67,7 +67,7 @@ class Catalog(Result):
         """The entries of each operator, designs of nobody's last.
 
         >>> list(catalog().by_operator())[:2]
-        ['Alibaba', 'AMD']
+        ['Alibaba', 'Amazon Web Services']
         """
         operators = sorted({entry.operator for entry in self.fabrics}, key=_operator_order)
         return {name: [entry for entry in self.fabrics if entry.operator == name] for name in operators}

@@ -11,7 +11,7 @@ from topo.build.assembly import Assembly, numbered, refuse_too_many
 from topo.build.direct import switches_with_hosts
 from topo.build.layers import positive
 from topo.errors import ParameterError
-from topo.fabric import Fabric, Origin, grouped_order
+from topo.fabric import Fabric, Origin, expect_fabric, grouped_order
 from topo.table import Array, freeze
 from topo.units import parse_gbps
 
@@ -89,6 +89,7 @@ def random_graph_like(fabric: Fabric, *, seed: int = 0) -> Fabric:
 
     :raises ParameterError: no cables between switches, or none of the draws is connected.
     """
+    expect_fabric(fabric)
     switch = fabric.nodes.kind.is_any("switch")
     rows = np.flatnonzero(switch[fabric.link_a] & switch[fabric.link_b])
     if not len(rows):

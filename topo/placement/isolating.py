@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from topo.errors import ParameterError
-from topo.fabric import FORWARDS_ALL, Fabric
+from topo.fabric import FORWARDS_ALL, Fabric, expect_fabric
 from topo.placement.isolation_flow import Owned, permutation_theta, routed
 from topo.result import Result, Row, Standing
 from topo.table import check_rows
@@ -147,6 +147,7 @@ def isolation(
 
     :raises ParameterError: an endpoint on no leaf or on several.
     """
+    expect_fabric(fabric)
     if owned_links is None:
         return _by_shape(fabric, np.asarray(rows, np.int64))
     return isolation_of(owned_links_of(fabric, rows, owned_links), permutations=permutations, seed=seed)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from topo.errors import ParameterError
-from topo.fabric import Fabric
+from topo.fabric import Fabric, expect_fabric
 from topo.placement.fold import Hosts, hosts_of
 from topo.placement.names import folded
 from topo.placement.placement import Placement
@@ -36,6 +36,7 @@ def write_placement(fabric: Fabric, placement: Placement, format: str) -> str:
 
     :raises ParameterError: an unknown format, or a host name such a file cannot hold.
     """
+    expect_fabric(fabric)
     if format not in FORMATS:
         raise ParameterError(f"unknown format {format!r}; known: {', '.join(FORMATS)}")
     hosts = hosts_of(fabric)

@@ -35,6 +35,7 @@ SECTIONS = (
 """Keys of all sections, in reading order."""
 
 _MOST_ENDPOINTS = {"goodput": 20_000, "throughput": 40_000, "collisions": 20_000, "failures": 20_000, "wiring": 40_000}
+_MOST_OPENED = 300
 MORE = tuple(_MOST_ENDPOINTS)
 """Sections that are made by themselves only up to a number of endpoints."""
 
@@ -75,6 +76,9 @@ def asked_or_left_out(
         return None
     if not named and len(fabric.endpoints) > _MOST_ENDPOINTS[key]:
         return LeftOut(key, f"{len(fabric.endpoints):,} endpoints take longer than the rest of the report")
+    opened = bool(fabric.nodes.kind.is_any("accelerator")[fabric.endpoints].any())
+    if not named and key == "goodput" and opened and len(fabric.endpoints) > _MOST_OPENED:
+        return LeftOut(key, f"{len(fabric.endpoints):,} accelerators in opened hosts take minutes")
     if len(fabric.endpoints) < 2:
         return LeftOut(key, "it takes at least two endpoints")
     try:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from topo.errors import ParameterError
-from topo.fabric import Fabric, Selector
+from topo.fabric import Fabric, Selector, expect_fabric
 from topo.table import Array
 from topo.traffic.demand import Block, Demand
 from topo.traffic.rates import line_rate_gbps
@@ -152,6 +152,7 @@ def chosen(fabric: Fabric, endpoints: Selector) -> NDArray[np.int64]:
 
     :raises ParameterError: fewer than two, or one listed twice.
     """
+    expect_fabric(fabric)
     rows = fabric.endpoint_rows(endpoints)
     if len(rows) < 2:
         raise ParameterError(f"{len(rows)} endpoint(s) of {fabric.name!r} chosen; a demand needs at least two")

@@ -128,9 +128,12 @@ class Conditions:
 def inside_first(fabric: Fabric, routing: Routing | str) -> Routing:
     """The routing, with accelerators of one host reaching each other over scale-up links where both ways are short.
 
-    Every path between hosts has two access links, so that their cost decides inside hosts alone.
+    Every path between hosts has two access links, so that their cost decides inside hosts alone. Accelerators relay
+    for others of their host (PXN) as NCCL has it by default, unless the routing says never.
     """
     chosen = Routing.of(routing)
+    if chosen.pxn == "needed" and fabric.links.kind.is_any("scale_up").any():
+        chosen = chosen.with_(pxn="always")
     costs = dict(chosen.costs)
     if "access" in costs or not fabric.links.kind.is_any("scale_up").any():
         return chosen

@@ -7,7 +7,7 @@ from concurrent.futures import Executor
 from topo.analysis.collisions.answer import EcmpCollisions, Estimate, LinkLoad, TierLoads
 from topo.analysis.collisions.ask import collisions_of
 from topo.errors import ParameterError
-from topo.fabric import Fabric, State
+from topo.fabric import Fabric, State, expect_fabric
 from topo.hashing.scheme import EcmpHash
 from topo.routing.scheme import Routing
 from topo.traffic.demand import Demand
@@ -36,8 +36,9 @@ def ecmp_collisions(
     stage whose flows choose alike, and the mean equal share on whole Clos fabrics. The probability that nothing is
     overloaded and the rate of the slowest flow, min(1, least capacity over load), are exact for one stage, and for
     two tiers where each set of leaves that exchange flows has at most 4,096 states (the product over pairs and rates
-    of their flows plus 1); elsewhere bracketed with an estimate. Scale-up and host links are striped over, not hashed. The max-min mean is sampled: until the half-width of its 95 % interval is
-    ``tolerance``, at most ``samples`` times (0: not at all), the same for any ``executor``.
+    of their flows plus 1); elsewhere bracketed with an estimate. Scale-up and host links are striped over, not
+    hashed. The max-min mean is sampled: until the half-width of its 95 % interval is ``tolerance``, at most
+    ``samples`` times (0: not at all), the same for any ``executor``.
 
     Model: fluid shares, no queues; InfiniBand forwards by destination instead, and there the answer is that of ideal
     hashing. Cost: a second for 1,024 or 8,192 flows on a three-tier fat-tree, five for 65,536.
@@ -49,9 +50,10 @@ def ecmp_collisions(
     >>> round(found.slowest_rate.estimate, 6), round(found.mean_equal_share.estimate, 6)
     (0.285903, 0.656391)
 
-    :raises ParameterError: more queue pairs than UDP ports, more than 5,000,000 flows times queue pairs, a routing under which nothing is hashed, no flow, or
-        samples, tolerance and seed that are none.
+    :raises ParameterError: more queue pairs than UDP ports, more than 5,000,000 flows times queue pairs, a routing
+        under which nothing is hashed, no flow, or samples, tolerance and seed that are none.
     """
+    expect_fabric(fabric)
     found = collisions_of(
         fabric,
         flows,

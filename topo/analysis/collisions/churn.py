@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from topo.analysis.collisions.hashed import hashed_paths
 from topo.errors import ParameterError
-from topo.fabric import Fabric, LinkSet, State
+from topo.fabric import Fabric, LinkSet, State, expect_fabric
 from topo.hashing.keys import FlowKeys, roce_keys
 from topo.hashing.scheme import EcmpHash
 from topo.hashing.selection import BucketTable, check_selection
@@ -161,6 +161,7 @@ def link_churn(
 
     :raises ParameterError: no link given, a row outside the table, keys that differ in number from the pairs.
     """
+    expect_fabric(fabric)
     array = np.asarray(links)
     rows = np.unique(check_rows(array if array.size else array.astype(np.int64), len(fabric.links), "links"))
     if not rows.size:

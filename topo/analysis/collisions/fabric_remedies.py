@@ -20,7 +20,7 @@ from topo.analysis.collisions.variants import (
     upper_switches,
     with_copies,
 )
-from topo.fabric import Fabric, State
+from topo.fabric import Fabric, State, expect_fabric
 from topo.result import Standing
 from topo.routing.scheme import Routing
 from topo.traffic.demand import Demand
@@ -68,6 +68,7 @@ def ecmp_remedies(
 
     :raises ParameterError: as :func:`~topo.analysis.collisions.ecmp_collisions`.
     """
+    expect_fabric(fabric)
     shares = [check_queue_pairs(q) for q in queue_pairs]
     check_whole("samples", samples, 0, 10_000_000)
     case = _Case(fabric, flows, Routing.of(routing), samples, tolerance, seed, state)

@@ -13,7 +13,7 @@ from topo.analysis.collisions.answer import EcmpCollisions, Estimate, figure
 from topo.analysis.collisions.ask import collisions_of
 from topo.analysis.collisions.flow_set import check_whole
 from topo.errors import ParameterError
-from topo.fabric import Fabric, State
+from topo.fabric import Fabric, State, expect_fabric
 from topo.result import Result, Row, Standing, hidden
 from topo.routing.scheme import Routing
 from topo.table import check_rows
@@ -95,6 +95,7 @@ def job_collisions(
 
     :raises ParameterError: fewer than two ranks, a rank twice, one that is no endpoint, an unknown collective.
     """
+    expect_fabric(fabric)
     if collective not in COLLECTIVES:
         raise ParameterError(f"unknown collective {collective!r}; known: {', '.join(COLLECTIVES)}")
     check_whole("most_phases", most_phases, 1, 1_000_000)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from topo.document import nearest
 from topo.errors import ParameterError
-from topo.fabric import Fabric, LinkSet, State
+from topo.fabric import Fabric, LinkSet, State, expect_fabric
 from topo.table import Array, Labels, freeze, glob_mask
 
 __all__ = ["ELEMENT_KINDS", "Elements", "down_state", "elements", "find_elements"]
@@ -145,6 +145,7 @@ def down_state(
 
     :raises ParameterError: words that match nothing, a rate below 0, or everything down.
     """
+    expect_fabric(fabric)
     state = base or State()
     for which in down:
         state = find_elements(fabric, which).state(base=state)

@@ -14,7 +14,7 @@ from topo.analysis.failures.checkpointing import effective_training_time
 from topo.analysis.failures.elements import Elements
 from topo.analysis.failures.rates import FailureRates, RatedElements
 from topo.errors import ParameterError
-from topo.fabric import FORWARDS_ALL, Fabric, Selector, State
+from topo.fabric import FORWARDS_ALL, Fabric, Selector, State, expect_fabric
 from topo.network import Network
 from topo.parts.failure_rates import HOURS_PER_MONTH
 from topo.result import Result, Row, Standing
@@ -108,6 +108,7 @@ def job_failures(
 
     :raises ParameterError: no job, an unknown ``stops_on``, a selector that matches no endpoint.
     """
+    expect_fabric(fabric)
     if stops_on not in ("cut off", "any link"):
         raise ParameterError(f"stops_on is {stops_on!r}; known: 'cut off', 'any link'")
     if not jobs:
