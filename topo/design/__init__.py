@@ -1,0 +1,1 @@
+"""A fabric to buy and to build: racks, cable schedule, labels, bill of materials, candidates side by side."""
