@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ __all__ = [
     "FORWARDS_ALL",
     "FORWARDS_NOTHING",
     "FORWARDS_OWN_HOST",
+    "Expected",
     "GroupTable",
     "Link",
     "LinkTable",
@@ -127,6 +128,21 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
+class Expected:
+    """A published number: ``value`` is what holds; ``printed`` is what is printed where that is an error.
+
+    ``printed_by`` says by whom, in words that "print" goes with; left out, the listed source does.
+    """
+
+    key: str
+    value: float
+    label: str
+    note: str = ""
+    printed: float | None = None
+    printed_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Origin:
     """Where a fabric came from: sources, notes of the reader, assumptions, how it was made.
 
@@ -139,7 +155,7 @@ class Origin:
     sources: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
-    expect: tuple[tuple[str, Any], ...] = ()
+    expect: tuple[tuple[str, Expected], ...] = ()
     assumed: str = ""
 
 

@@ -181,10 +181,14 @@ def load(name_or_path: str | Path, *, assume_gbps: float | str | None = None, fo
 
 def _from_content(place: str | Path, format: str | None, assume_gbps: float | str | None) -> Fabric:
     """The fabric in a file or in standard input, be it a spec or a file from outside."""
-    from topo.io import fabric_of_text
-    from topo.io.text import read_text
+    from topo.io import fabric_of_bytes, fabric_of_text
+    from topo.io.native import is_native
+    from topo.io.text import read_bytes, text_of
 
-    text, source = read_text(place)
+    data, source = read_bytes(place)
+    if format != SPEC_FORMAT and is_native(data):
+        return fabric_of_bytes(data, source, assume_gbps=assume_gbps)
+    text = text_of(data, source)
     if format != SPEC_FORMAT and not _SPEC_KEY.search(text[:_HEAD]):
         return fabric_of_text(text, source, assume_gbps=assume_gbps)
     from topo.document import LIMIT_BYTES, parse_document
@@ -224,7 +228,9 @@ def _is_foreign(path: Path) -> bool:
             head = file.read(_HEAD).decode("utf-8", errors="replace")
     except (OSError, ValueError):  # the reader of specs says what is wrong
         return False
-    return not _SPEC_KEY.search(head) and any(row.function(row.sniff)(head) for row in FORMATS)
+    return not _SPEC_KEY.search(head) and any(
+        row.function(row.sniff)(head) for row in FORMATS if row.sniff and not row.takes_bytes
+    )
 
 
 def _exists(text: str) -> bool:

@@ -66,7 +66,7 @@ def test_the_seed_is_good() -> None:
 def test_random_bytes(data: bytes) -> None:
     text = decode(data)
     outcome(text)
-    for row in FORMATS:
+    for row in (row for row in FORMATS if row.sniff and not row.takes_bytes):
         row.function(row.sniff)(text)
 
 

@@ -16,11 +16,11 @@ import topo
 import topo.report
 from topo.analysis.published import PublishedNumber
 from topo.build.assembly import Assembly
+from topo.elements import Expected
 from topo.fabric import FORWARDS_NOTHING, Fabric, Note, Origin
 from topo.output import plain
 from topo.report.halves import usual_keep
 from topo.report.markdown import escape_markdown
-from topo.spec.model import Expected
 from topo.units import format_gbps
 
 VOID = {"meta", "link", "img", "br", "hr", "input"}

@@ -16,11 +16,12 @@ from topo.analysis.inventory import network_parts
 from topo.analysis.oversubscription import format_ratio, oversubscription
 from topo.analysis.published_groups import COUNTED_GROUPS
 from topo.analysis.published_inside import COUNTED_INSIDE, Counted, bisection_gbps
+from topo.elements import Expected
 from topo.errors import InputError
 from topo.fabric import Fabric
 from topo.network import Network
 from topo.result import Result, Row
-from topo.spec.model import EXPECTED, Expected
+from topo.spec.model import EXPECTED
 from topo.units import format_gbps, format_number
 
 __all__ = ["COUNTED", "PublishedNumber", "PublishedNumbers", "published_numbers"]

@@ -9,6 +9,7 @@ import typer
 from topo.cli.bisect import bisect
 from topo.cli.catalog import list_fabrics
 from topo.cli.collective import collective
+from topo.cli.convert import convert
 from topo.cli.ecmp import ecmp
 from topo.cli.fail import fail
 from topo.cli.goodput import goodput
@@ -68,3 +69,4 @@ program.command("ecmp", short_help="How often hashed flows collide, and what wou
 program.command("fail", short_help="What failures and drains leave, how often, and to whom.")(fail)
 program.command("place", short_help="Where to put a job, and what schedulers would have done.")(place)
 program.command("validate", short_help="What is wrong with a wiring, where, and what it costs.")(validate)
+program.command("convert", short_help="A fabric or a file as a file that another tool takes.")(convert)

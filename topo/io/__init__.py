@@ -1,4 +1,4 @@
-"""Foreign files to fabrics: :func:`read` knows the format by its content, from the rows of ``FORMATS``."""
+"""Foreign files to fabrics and back: :func:`read` knows the format by its content, :func:`write` by its name."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from topo.io.formats import FORMATS, Format
 
 if TYPE_CHECKING:
     from topo.fabric import Fabric
+    from topo.io.written import Written
 
-__all__ = ["FORMATS", "Format", "fabric_of_text", "read"]
+__all__ = ["FORMATS", "Format", "fabric_of_bytes", "fabric_of_text", "read", "write", "writer_of"]
 
 _HEAD = 1 << 18
 
@@ -52,16 +53,17 @@ def read(
     :raises FormatError: no known format, or most lines do not fit the format.
     :raises ParameterError: an unknown ``format``, a rate that is not above 0, or an option the format does not take.
     """
-    from topo.io.text import read_text
+    from topo.io.text import read_bytes, text_of
 
     chosen, rate = _checked(format, assume_gbps, columns)
     paths = [path] if isinstance(path, (str, Path)) else list(path)
     if not paths:
         raise ParameterError("no file in the list of paths; give one")
-    texts = [read_text(each) for each in paths]
-    options = {"columns": columns, "hosts": hosts, "levels": levels}
-    if len(texts) == 1:
-        return fabric_of_text(*texts[0], format=format, assume_gbps=assume_gbps, **options)  # type: ignore[arg-type]
+    files = [read_bytes(each) for each in paths]
+    options: dict[str, Any] = {"columns": columns, "hosts": hosts, "levels": levels}
+    if len(files) == 1:
+        return fabric_of_bytes(*files[0], format=format, assume_gbps=assume_gbps, **options)
+    texts = [(text_of(*each), each[1]) for each in files]
     chosen = chosen or _recognised(*texts[0])
     if not chosen.read_many:
         able = ", ".join(row.name for row in FORMATS if row.read_many)
@@ -77,6 +79,25 @@ def _checked(
     if columns is not None and format is None:
         format = _TABLE
     return None if format is None else _named(format), None if assume_gbps is None else _stated(assume_gbps)
+
+
+def fabric_of_bytes(data: bytes, source: str, *, format: str | None = None, **options: Any) -> Fabric:
+    """The fabric in the bytes of a file; options as for :func:`read`.
+
+    :raises FormatError: no known format, or most lines do not fit the format.
+    """
+    from topo.io.text import text_of
+
+    chosen, rate = _checked(format, options.get("assume_gbps"), options.get("columns"))
+    if chosen is None:
+        chosen = next((row for row in FORMATS if row.takes_bytes and row.function(row.sniff)(data)), None)
+    if chosen is None or not chosen.takes_bytes:
+        return fabric_of_text(text_of(data, source), source, format=format, **options)
+    if not chosen.function(chosen.sniff)(data):
+        raise FormatError(f"this is no file of the format {chosen.name}", path=source)
+    rest = {name: value for name, value in options.items() if name != "assume_gbps"}
+    fabric: Fabric = chosen.function(chosen.read)(data, source, **_options(chosen, **rest))
+    return _at_rate(fabric, rate)
 
 
 def fabric_of_text(
@@ -106,6 +127,56 @@ def fabric_of_text(
     return _at_rate(fabric, rate)
 
 
+def write(fabric: Fabric, path: str | Path, *, format: str | None = None) -> Written:
+    """Write the fabric for another tool, whole or not at all; what that format cannot say comes back as ``lost``.
+
+    ``format`` is a row of ``FORMATS`` with a writer; left out, the ending of the name tells: ``.fabric`` (all of it,
+    our own), ``.dot``, ``.graphml``, ``.conf`` (Slurm's tree).
+
+    >>> import tempfile, topo
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     written = topo.write(topo.fat_tree(4), Path(folder, "tree.fabric"))
+    ...     same = topo.read(Path(folder, "tree.fabric")).equals(topo.fat_tree(4))
+    >>> same, written.lost
+    (True, ())
+
+    :raises ParameterError: no such format, one that is not written, or a fabric that the format cannot express.
+    :raises InputError: the place cannot be written.
+    """
+    from topo.fabric import expect_fabric
+    from topo.output import write_whole
+
+    expect_fabric(fabric)
+    written = writer_of(str(path), format).write(fabric)
+    write_whole(path, written.data())
+    return written
+
+
+def writer_of(path: str, format: str | None) -> Format:
+    """The format to write: the one named, else the one that the ending of the path means.
+
+    >>> writer_of("wires.dot", None).name
+    'dot'
+
+    :raises ParameterError: neither tells; the formats that are written are listed.
+    """
+    able = [row for row in FORMATS if row.writer]
+    if format is None:
+        found = [row for row in able if row.suffix and path.lower().endswith(row.suffix)]
+        if found:
+            return found[0]
+        endings = ", ".join(f"{row.suffix} {row.name}" for row in able if row.suffix)
+        raise ParameterError(
+            f"the name {Path(path).name!r} does not tell the format; give format= (--to): "
+            f"{', '.join(row.name for row in able)}; or an ending: {endings}"
+        )
+    row = next((row for row in FORMATS if row.name == format), None)
+    if row is None or not row.writer:
+        said = "unknown format" if row is None else "nothing writes the format"
+        raise ParameterError(f"{said} {format!r}; written are {', '.join(each.name for each in able)}")
+    return row
+
+
 def _at_rate(fabric: Fabric, rate: float | None) -> Fabric:
     if rate is None:
         return fabric
@@ -130,9 +201,9 @@ def _options(chosen: Format, **options: Any) -> dict[str, Any]:
 
 def _named(name: str) -> Format:
     for row in FORMATS:
-        if row.name == name:
+        if row.name == name and row.read:
             return row
-    raise ParameterError(f"unknown format {name!r}; known: {', '.join(row.name for row in FORMATS)}")
+    raise ParameterError(f"unknown format {name!r}; known: {', '.join(row.name for row in FORMATS if row.read)}")
 
 
 def _stated(assume_gbps: float | str) -> float:
@@ -147,7 +218,7 @@ def _stated(assume_gbps: float | str) -> float:
 def _recognised(text: str, source: str) -> Format:
     head = text[:_HEAD]
     for row in FORMATS:
-        if row.function(row.sniff)(head):
+        if row.sniff and not row.takes_bytes and row.function(row.sniff)(head):
             return row
     table = _named(_TABLE)
     if table.function("is_table")(head):
@@ -158,7 +229,7 @@ def _recognised(text: str, source: str) -> Format:
     number, first = found
     if not first:
         raise InputError("the file holds nothing but blanks; give the output of a discovery", path=source)
-    known = ", ".join(row.name for row in FORMATS)
+    known = ", ".join(row.name for row in FORMATS if row.read)
     shown = f"the first line reads {first[:80]!r}"
     if _is_binary(head):
         shown, number = "it is not text but binary data", None

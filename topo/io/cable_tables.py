@@ -26,8 +26,9 @@ __all__ = ["fabric_of_book"]
 _FORWARDING = ("switch", "router", "storage_switch")
 _ENDPOINTS = ("host", "nic", "accelerator")
 _MANY_PORTS = 4
-_GROUPS = ("rack", "chassis", "part", "domain", "rail", "plane", "pod", "host")
+_GROUPS = ("rack", "chassis", "part", "domain", "rail", "plane", "pod", "host", "coordinates")
 _INFERRED = ("rail", "plane", "pod")
+_UNSAID = -2
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +70,8 @@ def _with_stated(book: CableBook, split: _Split, fabric: Fabric) -> Fabric:
             columns[column] = _label_column(book, split, column)
     if book.tier:
         tier = fabric.nodes.tier.astype(np.int64)
-        stated = np.array([book.tier.get(row, -1) for row in split.row.tolist()])
-        columns["tier"] = np.where(stated >= 0, stated, tier).astype(np.int8)
+        stated = np.array([book.tier.get(row, _UNSAID) for row in split.row.tolist()])
+        columns["tier"] = np.where(stated > _UNSAID, stated, tier).astype(np.int8)
     return replace(fabric, nodes=replace(fabric.nodes, **columns)) if columns else fabric
 
 
@@ -78,7 +79,7 @@ def _split_hosts(book: CableBook) -> _Split:
     """Adapters of hosts as nodes of their own, where port names tell them or hosts have four ports or more."""
     ports_of: dict[int, list[int]] = defaultdict(list)
     for port, node in enumerate(book.port_node):
-        if book.kind[node] == "host":
+        if book.kind[node] == "host" and node not in book.endpoint:  # what a graph states whole stays whole
             ports_of[node].append(port)
     said = {row: [host_port(book.names[row], book.port_label[p]) for p in ports] for row, ports in ports_of.items()}
     plain = [len(found) for found in said.values() if not any(each.device for each in found)]
@@ -107,7 +108,8 @@ def _split_hosts(book: CableBook) -> _Split:
             index.append(min(i, 2**15 - 1) if text else -1)
     if label:
         owner = np.asarray(book.port_node, np.int64)
-        at_host = np.array([kind == "host" for kind in book.kind])[owner]
+        split = [kind == "host" and row not in book.endpoint for row, kind in enumerate(book.kind)]
+        at_host = np.array(split)[owner]
         port_node = np.where(at_host, port_node, first[owner]).astype(np.int32)
     return _Split(np.array(rows, np.int64), name, device, np.array(index, np.int16), port_node, label)
 
@@ -133,12 +135,15 @@ def _node_table(book: CableBook, split: _Split) -> NodeTable:
     if "local_index" in book.labels:
         given = book.labels["local_index"]
         index = np.array([int(given.get(row, -1)) for row in split.row.tolist()], np.int16)
+    at = split.row.tolist()
+    endpoint = [book.endpoint.get(row, guess) for row, guess in zip(at, kind.is_any(*_ENDPOINTS).tolist(), strict=True)]
+    forwards = np.where(relaying, FORWARDS_ALL, FORWARDS_NOTHING).tolist()
     return NodeTable(
         name=np.array(split.name, np.str_),
         uid=np.array([uid.get(row, "") for row in split.row.tolist()], np.str_),
         kind=kind,
-        is_endpoint=kind.is_any(*_ENDPOINTS),
-        forwards=np.where(relaying, FORWARDS_ALL, FORWARDS_NOTHING).astype(np.int8),
+        is_endpoint=np.array(endpoint, bool),
+        forwards=np.array([book.forwards.get(row, guess) for row, guess in zip(at, forwards, strict=True)], np.int8),
         local_index=index,
         **groups,
     )
@@ -230,7 +235,7 @@ def _note_links(book: CableBook, joined: Joined) -> None:
     if planned:
         n_both = int((~one_end).sum())
         if n_both:
-            book.notes.add(f"{n_both:,} of {len(joined.a):,} cable(s) are listed from both ends, each counted once")
+            book.notes.add(f"cables listed from both ends, each counted once: {n_both:,} of {len(joined.a):,}")
             if n_both >= 0.8 * len(joined.a):
                 each(one_end, "cable listed from one end, others from both", "warning")
     else:

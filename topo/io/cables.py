@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import re
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from topo.errors import FormatError
@@ -17,9 +17,21 @@ from topo.io.notes import NoteBook, quoted
 from topo.io.port_names import side_of_port
 from topo.units import parse_gbps
 
-__all__ = ["CableBook", "Rate"]
+__all__ = ["LINK_KINDS", "NODE_COLUMNS", "CableBook", "Rate"]
 
-_KINDS = frozenset({"switch", "host", "router", "storage_switch", "nic", "accelerator", "manager", "unknown"})
+_KINDS = frozenset({
+    "switch", "host", "router", "storage_switch", "nic", "accelerator", "manager", "unknown",
+    "scale_up_switch", "pcie_switch", "cpu", "aggregation", "memory", "optical_switch",
+})  # fmt: skip
+
+LINK_KINDS = ("scale_out", "access", "scale_up", "host_io", "storage", "management", "internal")
+
+"""Kinds of links that an edge's attribute ``kind`` may state."""
+
+NODE_COLUMNS = (
+    "uid", "host", "domain", "rail", "plane", "pod", "rack", "chassis", "part", "coordinates", "local_index",
+)  # fmt: skip
+"""Columns of nodes that a graph's attributes of the same name state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +105,8 @@ class CableBook:
     assumptions: list[str] = field(default_factory=list)
     n_free: dict[int, int] = field(default_factory=dict)
     tier: dict[int, int] = field(default_factory=dict)
+    endpoint: dict[int, bool] = field(default_factory=dict)
+    forwards: dict[int, int] = field(default_factory=dict)
     hosts_forward: bool = False
     kinds_by: dict[str, int] = field(default_factory=dict)
     understood: int = 0
@@ -138,6 +152,18 @@ class CableBook:
                 line,
                 severity="warning",
             )
+
+    def attributes(self, row: int, said: Mapping[str, str], line: int = 0) -> None:
+        """What the attributes of a graph's node state of it, by the names of our own columns."""
+        for column in NODE_COLUMNS:
+            if said.get(column) and (column != "local_index" or _is_number(said[column], 2**15)):
+                self._label(row, column, said[column], line)
+        if _is_number(said.get("tier", ""), 128):
+            self.tier[row] = int(said["tier"])
+        if said.get("is_endpoint") in ("0", "1"):
+            self.endpoint[row] = said["is_endpoint"] == "1"
+        if said.get("forwards") in ("0", "1", "2"):
+            self.forwards[row] = int(said["forwards"])
 
     def port(self, node: str | int, label: str, line: int = 0, *, gbps: float = float("nan")) -> int:
         """Row of the port of that label at a node; both are new where they are first mentioned."""
@@ -260,3 +286,7 @@ class CableBook:
 
         self.settle_kinds()
         return fabric_of_book(self, name, infer=infer)
+
+
+def _is_number(text: str, below: int) -> bool:
+    return text.removeprefix("-").isdecimal() and len(text) < 7 and -1 <= int(text) < below

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from topo.errors import FormatError
 from topo.fabric import Fabric
-from topo.io.cables import CableBook, Rate
+from topo.io.cables import LINK_KINDS, CableBook, Rate
 from topo.io.notes import quoted
 
 __all__ = ["is_dot", "read_dot"]
@@ -43,8 +43,8 @@ class _Ends:
 
 
 def is_dot(head: str) -> bool:
-    """Whether a graph of DOT begins in it."""
-    return _GRAPH.search(head[:65_536]) is not None and ("--" in head or "->" in head)
+    """Whether a graph of DOT begins in it; its edges may come late, after many nodes with attributes."""
+    return _GRAPH.search(head[:65_536]) is not None and any(sign in head for sign in ("--", "->", "];"))
 
 
 def read_dot(text: str, source: str = "", *, hosts: Sequence[str] = ()) -> Fabric:
@@ -205,14 +205,15 @@ class _Parser:
     def _node(self, ends: _Ends, said: dict[str, str]) -> None:
         role = next((said[key] for key in ("function", "kind", "role", "type") if said.get(key)), "")
         name = ends.nodes[0][0]
-        if name and role:
-            self.book.node(name, ends.line, kind=role)
+        if name and (role or "is_endpoint" in said):
+            self.book.attributes(self.book.node(name, ends.line, kind=role), said, ends.line)
 
     def _edge(self, a: _Ends, b: _Ends, said: dict[str, str]) -> None:
         if said.get("style", "") == "invis":
             self.book.notes.add("invisible edge, it joins nothing", f"{a.nodes[:1]} - {b.nodes[:1]}", a.line)
             return
         rate = Rate.of(next((said[key] for key in _SPEEDS if said.get(key)), None))
+        kind = said.get("kind", "") if said.get("kind") in LINK_KINDS else ""
         for node_a, port_a in a.nodes:
             for node_b, port_b in b.nodes:
                 if not node_a or not node_b:
@@ -222,4 +223,4 @@ class _Parser:
                     self.book.port(node, port, a.line) if port else self.book.free_port(self.book.node(node, a.line))
                     for node, port in ((node_a, port_a), (node_b, port_b))
                 ]
-                self.book.cable(*ends, line=a.line, rate=rate)
+                self.book.cable(*ends, line=a.line, rate=rate, kind=kind)

@@ -1,41 +1,67 @@
-"""The formats that are read, one row each: how to recognise them, what reads them, what they were held against."""
+"""The formats, one row each: how to recognise them, what reads and writes them, what they were held against."""
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from topo.fabric import Fabric
+    from topo.io.written import Written
 
 __all__ = ["FORMATS", "Format"]
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format that :func:`read` knows: name, description, and the functions that recognise and read it.
+    """A format that :func:`read` or :func:`write` knows: name, description, the functions that recognise and read it.
 
     ``sniff(head) -> bool`` looks at the first 262,144 characters; ``read(text, source) -> Fabric`` reads all
     of it. Both are named, and imported from ``module`` when first needed. ``options`` are the keywords beyond these
     that ``read`` takes; ``read_many(texts) -> Fabric`` takes several files of one fabric, each ``(text, source)``.
-    ``held_against`` says which real files the tests read.
+    ``held_against`` says which real files the tests read. ``writer`` is ``module:function`` of ``fabric ->
+    Written``; ``suffix`` the ending of a file's name that means the format when it is written; ``takes_bytes`` is for
+    files that are no text: ``sniff`` and ``read`` get all their bytes then.
     """
 
     name: str
     description: str
-    module: str
-    sniff: str
-    read: str
+    module: str = ""
+    sniff: str = ""
+    read: str = ""
     options: tuple[str, ...] = ()
     read_many: str = ""
     held_against: str = ""
+    writer: str = ""
+    suffix: str = ""
+    takes_bytes: bool = False
 
     def function(self, name: str) -> Callable[..., Any]:
         """The named function of the format's module."""
         found: Callable[..., Any] = getattr(importlib.import_module(self.module), name)
         return found
 
+    def write(self, fabric: Fabric) -> Written:
+        """The fabric as a file of this format."""
+        module, _, name = self.writer.partition(":")
+        found: Callable[[Fabric], Written] = getattr(importlib.import_module(module), name)
+        return found(fabric)
+
 
 FORMATS: tuple[Format, ...] = (
+    Format(
+        "native",
+        "topo's own: every column, group and note kept; a million endpoints in two seconds",
+        "topo.io.native",
+        "is_native",
+        "read_native",
+        held_against="every fabric of the catalogue",
+        writer="topo.io.native:write_native",
+        suffix=".fabric",
+        takes_bytes=True,
+    ),
     Format(
         "ibnetdiscover",
         "InfiniBand subnet discovery: ibnetdiscover, its port list (-p), and ibsim net files",
@@ -51,6 +77,8 @@ FORMATS: tuple[Format, ...] = (
         "is_slurm_topology",
         "read_slurm_topology",
         held_against="9 files, JUPITER's among them",
+        writer="topo.io.written.slurm:write_slurm_topology",
+        suffix=".conf",
     ),
     Format(
         "slurm-yaml",
@@ -59,6 +87,7 @@ FORMATS: tuple[Format, ...] = (
         "is_slurm_yaml",
         "read_slurm_yaml",
         held_against="7 files that Slurm refuses too",
+        writer="topo.io.written.slurm:write_slurm_yaml",
     ),
     Format(
         "kubernetes",
@@ -69,6 +98,7 @@ FORMATS: tuple[Format, ...] = (
         "read_kubernetes",
         options=("levels",),
         held_against="no real file",
+        writer="topo.io.written.kubernetes:write_kubernetes",
     ),
     Format(
         "netq",
@@ -87,6 +117,7 @@ FORMATS: tuple[Format, ...] = (
         "read_air",
         options=("hosts",),
         held_against="1 lab, equal to its Hedgehog wiring",
+        writer="topo.io.written.air:write_air",
     ),
     Format(
         "paddle",
@@ -124,6 +155,8 @@ FORMATS: tuple[Format, ...] = (
         "read_graphml",
         options=("hosts",),
         held_against="3 networks",
+        writer="topo.io.written.graphml:write_graphml",
+        suffix=".graphml",
     ),
     Format(
         "sonic-minigraph",
@@ -173,6 +206,7 @@ FORMATS: tuple[Format, ...] = (
         "is_topograph",
         "read_topograph",
         held_against="6 models",
+        writer="topo.io.written.topograph:write_topograph",
     ),
     Format(
         "astra-sim",
@@ -190,6 +224,8 @@ FORMATS: tuple[Format, ...] = (
         "read_dot",
         options=("hosts",),
         held_against="5 graphs",
+        writer="topo.io.written.dot:write_dot",
+        suffix=".dot",
     ),
     Format(
         "ns-3",
@@ -198,6 +234,7 @@ FORMATS: tuple[Format, ...] = (
         "is_ns3",
         "read_ns3",
         held_against="5 files; none of SimAI's",
+        writer="topo.io.written.ns3:write_ns3",
     ),
     Format(
         "ibdm",
@@ -217,5 +254,15 @@ FORMATS: tuple[Format, ...] = (
         "read_schedule",
         options=("columns", "hosts"),
         held_against="9 tables and 4 workbooks",
+    ),
+    Format(
+        "slurm-block",
+        "Slurm's topology.conf with the scale-up domains as blocks; read as slurm-topology",
+        writer="topo.io.written.slurm:write_slurm_block",
+    ),
+    Format(
+        "simai",
+        "SimAI's topology file; read as ns-3",
+        writer="topo.io.written.ns3:write_simai",
     ),
 )

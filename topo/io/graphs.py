@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from topo.errors import FormatError
 from topo.fabric import Fabric
-from topo.io.cables import CableBook, Rate
+from topo.io.cables import LINK_KINDS, CableBook, Rate
 from topo.io.halves import UNKNOWN
 from topo.io.json_text import looks_like_json, parse_json
 from topo.io.notes import quoted
@@ -23,6 +23,7 @@ __all__ = ["is_graphml", "is_node_link", "read_graphml", "read_node_link"]
 
 _ROLE_KEYS = ("kind", "role", "type", "function", "device_type", "node_type")
 _RATE_KEYS = ("capacity_gbps", "capacity", "bandwidth", "speed", "rate", "gbps", "LinkSpeedRaw")
+_LENGTH = re.compile(r"\d{1,6}(?:\.\d{1,9})?\Z")
 _OPTICAL = re.compile(r"OC-?(\d{1,4})c?\Z", re.IGNORECASE)
 
 
@@ -131,7 +132,8 @@ def _fabric(book: CableBook, graph: _Graph) -> Fabric:
     for (key, data), title in zip(graph.nodes.items(), titles, strict=True):
         role = next((data[each] for each in _ROLE_KEYS if data.get(each)), "")
         name = title if times[title] == 1 else f"{title} ({key})"
-        row[key] = book.node(name, kind=role, uid=key if key != name else "")
+        row[key] = book.node(name, kind=role, uid=key if key != name and "is_endpoint" not in data else "")
+        book.attributes(row[key], data)
     edges = _one_way(book, graph) if graph.directed else graph.edges
     for source, target, data in edges:
         for end in (source, target):
@@ -141,7 +143,11 @@ def _fabric(book: CableBook, graph: _Graph) -> Fabric:
             book.port(row[end], data[label]) if data.get(label) else book.free_port(row[end])
             for end, label in ((source, "source_port"), (target, "target_port"))
         ]
-        book.cable(*ends, rate=_rate(data))
+        length = data.get("length_m", "")
+        book.cable(
+            *ends, rate=_rate(data), kind=data.get("kind", "") if data.get("kind") in LINK_KINDS else "",
+            length_m=float(length) if _LENGTH.match(length) else float("nan"), cable=data.get("cable", ""),
+        )  # fmt: skip
     book.refuse_misread("a graph of nodes and links")
     return book.to_fabric(graph.name)
 

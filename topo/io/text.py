@@ -8,7 +8,7 @@ from pathlib import Path
 
 from topo.errors import InputError
 
-__all__ = ["LIMIT_BYTES", "decode", "read_text", "text_of"]
+__all__ = ["LIMIT_BYTES", "decode", "read_bytes", "read_text", "text_of"]
 
 LIMIT_BYTES = 1 << 30
 """Largest file that is read: 1 GiB, some thirty million link ends."""
@@ -16,6 +16,15 @@ LIMIT_BYTES = 1 << 30
 
 def read_text(path: str | Path, *, limit: int = LIMIT_BYTES) -> tuple[str, str]:
     """The text of a file, or of standard input for ``-``, and the name it goes by in notes.
+
+    :raises InputError: as :func:`read_bytes`, or an archive that is no workbook.
+    """
+    data, source = read_bytes(path, limit=limit)
+    return text_of(data, source), source
+
+
+def read_bytes(path: str | Path, *, limit: int = LIMIT_BYTES) -> tuple[bytes, str]:
+    """The bytes of a file, or of standard input for ``-``, and the name it goes by in notes.
 
     :raises InputError: no such file, a folder, unreadable, larger than ``limit`` bytes, or empty.
     """
@@ -33,7 +42,7 @@ def read_text(path: str | Path, *, limit: int = LIMIT_BYTES) -> tuple[str, str]:
         raise InputError(f"larger than {limit:,} bytes, the most that is read; cut it or filter it first", path=source)
     if not data:
         raise InputError("the file is empty; the command that wrote it may have failed", path=source)
-    return text_of(data, source), source
+    return data, source
 
 
 def text_of(data: bytes, source: str) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints
 
-__all__ = ["EXPECTED", "LABELS", "Expected", "ExpectedNumber", "Source", "Spec"]
+from topo.elements import Expected
+
+__all__ = ["EXPECTED", "LABELS", "ExpectedNumber", "Source", "Spec"]
 
 LABELS = {
     "P": "primary text read",
@@ -88,21 +89,6 @@ EXPECTED: dict[str, str] = {
 Label = Literal["P", "S", "D", "P+D", "M"]
 Text = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9.-]{0,63}$")]
-
-
-@dataclass(frozen=True, slots=True)
-class Expected:
-    """A published number: ``value`` is what holds; ``printed`` is what is printed where that is an error.
-
-    ``printed_by`` says by whom, in words that "print" goes with; left out, the listed source does.
-    """
-
-    key: str
-    value: float
-    label: str
-    note: str = ""
-    printed: float | None = None
-    printed_by: str = ""
 
 
 class _Strict(BaseModel):

@@ -1,0 +1,171 @@
+"""A fabric as schedulers see it: a tree of groups of switches with hosts under the lowest, every tier kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topo.errors import ParameterError
+from topo.io.written import left_unsaid
+from topo.output import plain
+
+if TYPE_CHECKING:
+    from topo.fabric import Fabric
+
+__all__ = ["Group", "SchedulerTree", "domains_of", "scheduler_tree"]
+
+
+@dataclass(slots=True)
+class Group:
+    """Switches that reach the same hosts at one tier, as one switch: its name, groups below, or hosts."""
+
+    name: str
+    tier: int
+    children: list[str] = field(default_factory=list)
+    hosts: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerTree:
+    """Groups, the lowest tier first, and what a tree cannot say of the fabric."""
+
+    groups: list[Group]
+    lost: tuple[str, ...]
+
+
+def scheduler_tree(fabric: Fabric) -> SchedulerTree:
+    """The tree of a fabric: at every tier, hosts and switches up to it that are joined are one group.
+
+    A host under eight rail leaves is in one group with all of them; no host is in two. Where nothing joins two groups
+    the result is a forest. Groups of one switch bear its name, others their pod's, else what their names share.
+
+    >>> import topo
+    >>> tree = scheduler_tree(topo.fat_tree(4))
+    >>> [(group.name, group.children or group.hosts) for group in tree.groups[-2:]]
+    [('pod-4', ['pod-4-leaf-1', 'pod-4-leaf-2']), ('core', ['pod-1', 'pod-2', 'pod-3', 'pod-4'])]
+
+    :raises ParameterError: no host under any switch.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    nodes = fabric.nodes
+    host, titles = _hosts(fabric)
+    n_hosts = len(titles)
+    switch = nodes.kind.is_any("switch", "router") & (nodes.tier > 0)
+    vertex = np.where(host >= 0, host, np.where(switch, n_hosts + np.cumsum(switch) - 1, -1))
+    rows = np.flatnonzero(switch)
+    tier = np.concatenate([np.zeros(n_hosts, int), nodes.tier[rows].astype(int)])
+    wired = fabric.links.kind.is_any("scale_out", "access")
+    a, b = vertex[fabric.link_a[wired]], vertex[fabric.link_b[wired]]
+    joined = (a >= 0) & (b >= 0) & (a != b)
+    a, b = a[joined], b[joined]
+    groups: list[Group] = []
+    inside = np.full(n_hosts, -1, np.int64)
+    taken = set(titles)
+    for level in sorted(set(tier[n_hosts:].tolist())):
+        low = (tier[a] <= level) & (tier[b] <= level)
+        graph = coo_array((np.ones(int(low.sum()), np.int8), (a[low], b[low])), shape=(len(tier), len(tier)))
+        _, component = connected_components(graph, directed=False)
+        members = np.flatnonzero(tier == level)
+        held: dict[int, list[int]] = {}
+        for row, label in zip(rows[members - n_hosts].tolist(), component[members].tolist(), strict=True):
+            held.setdefault(label, []).append(row)
+        inside = _level(fabric, level, component[:n_hosts], inside, groups, titles, held, taken)
+    if not groups:
+        raise ParameterError(f"no host of {fabric.name!r} is under a switch; a scheduler's tree would be empty")
+    groups = _without_mixed(groups, taken)
+    lost = [
+        "how many cables join whom, and their rates: a tree says who is under whom",
+        *left_unsaid(fabric, nodes=("name", "kind", "tier", "host", "is_endpoint", "forwards", "domain")),
+    ]
+    return SchedulerTree(groups, tuple(lost))
+
+
+def _hosts(fabric: Fabric) -> tuple[NDArray[np.int64], list[str]]:
+    """Number of the host of every node that has one or is an endpoint, -1 for the rest; their names."""
+    nodes = fabric.nodes
+    index: dict[str, int] = {}
+    found = np.full(len(nodes), -1, np.int64)
+    inside = np.flatnonzero(nodes.is_endpoint | (nodes.host.codes >= 0) & ~nodes.kind.is_any("switch", "router"))
+    names, hosts = nodes.name, nodes.host
+    for row in inside.tolist():
+        title = plain(hosts[row] or str(names[row]))
+        found[row] = index.setdefault(title, len(index))
+    return found, list(index)
+
+
+def _level(
+    fabric: Fabric, level: int, found: NDArray[np.int32], inside: NDArray[np.int64], groups: list[Group],
+    titles: list[str], held: dict[int, list[int]], taken: set[str],
+) -> NDArray[np.int64]:  # fmt: skip
+    """Add the groups of one tier that hold a switch of it and a host; the group that each host is in from now on."""
+    at: dict[int, int] = {}
+    seen = set[int]()
+    result = inside.copy()
+    for host, (label, below) in enumerate(zip(found.tolist(), inside.tolist(), strict=True)):
+        if label not in held:
+            continue
+        if label not in at:
+            at[label] = len(groups)
+            groups.append(Group(_title(fabric, held[label], level, taken), level))
+        result[host] = at[label]
+        if below < 0:
+            groups[at[label]].hosts.append(titles[host])
+        elif below not in seen:
+            seen.add(below)
+            groups[at[label]].children.append(groups[below].name)
+    return result
+
+
+def _without_mixed(groups: list[Group], taken: set[str]) -> list[Group]:
+    """Hosts beside groups below one group get a group of their own: schedulers take either, not both."""
+    result = []
+    for group in groups:
+        if group.children and group.hosts:
+            title, number = f"{group.name}-hosts", 1
+            while title in taken:
+                number += 1
+                title = f"{group.name}-hosts-{number}"
+            taken.add(title)
+            result.append(Group(title, group.tier, hosts=group.hosts))
+            group = Group(group.name, group.tier, [*group.children, title])
+        result.append(group)
+    return result
+
+
+def _title(fabric: Fabric, rows: list[int], level: int, taken: set[str]) -> str:
+    """A name for a group that no other group and no host bears."""
+    names = [plain(str(fabric.nodes.name[row])) for row in rows]
+    pods = set(fabric.nodes.pod.values(rows).tolist())
+    pod = plain(pods.pop()) if len(pods) == 1 else ""
+    shared = _shared(names).rstrip("-_.0123456789")
+    words = {1: "leaf", 2: "spine", 3: "core"}
+    base = names[0] if len(names) == 1 else pod or shared or words.get(level, f"tier-{level}")
+    title, number = base, 1
+    while title in taken or not title:
+        number += 1
+        title = f"{base}-{words.get(level, 'tier')}-{number}" if base == pod else f"{base}-{number}"
+    taken.add(title)
+    return title
+
+
+def _shared(names: list[str]) -> str:
+    """The letters that all names begin with."""
+    first, last = min(names), max(names)
+    return first[: next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))]
+
+
+def domains_of(fabric: Fabric) -> dict[str, list[str]]:
+    """Hosts by scale-up domain, in order; domains that lie inside one host are none of a scheduler's business."""
+    nodes = fabric.nodes
+    found: dict[str, dict[str, None]] = {}
+    rows = np.flatnonzero(nodes.is_endpoint & (nodes.domain.codes >= 0))
+    hosts = nodes.host.values(rows).tolist()
+    for row, host, domain in zip(rows.tolist(), hosts, nodes.domain.values(rows).tolist(), strict=True):
+        found.setdefault(plain(domain), {})[plain(host or str(nodes.name[row]))] = None
+    listed = {domain: list(members) for domain, members in found.items()}
+    return listed if any(len(members) > 1 for members in listed.values()) else {}
