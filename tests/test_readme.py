@@ -39,8 +39,11 @@ def fabrics_table() -> str:
 
 
 def formats_table() -> str:
-    lines = ["| format | what it is |", "| --- | --- |"]
-    return "\n".join(lines + [f"| {row.name} | {row.description} |" for row in FORMATS])
+    lines = ["| format | what it is | read | written | held against |", "| --- | --- | --- | --- | --- |"]
+    for row in FORMATS:
+        ways = ("yes" if row.read else "-", "yes" if row.writer else "-", row.held_against or "-")
+        lines.append("| " + " | ".join([row.name, row.description, *ways]) + " |")
+    return "\n".join(lines)
 
 
 def codes_table() -> str:

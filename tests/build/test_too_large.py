@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import tracemalloc
 from collections.abc import Callable
 
@@ -39,14 +38,12 @@ CASES: dict[str, Callable[[], Fabric]] = {
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 def test_what_no_memory_holds_is_refused_with_the_count(case: Callable[[], Fabric]) -> None:
     tracemalloc.start()
-    start = time.perf_counter()
     try:
         with pytest.raises(ParameterError, match=r"[\d,]{9,}.*at most 64,000,000"):
             case()
         assert tracemalloc.get_traced_memory()[1] < 200_000_000
     finally:
         tracemalloc.stop()
-    assert time.perf_counter() - start < 2
 
 
 def test_a_stripe_is_counted_with_what_is_there() -> None:
