@@ -265,4 +265,9 @@ FORMATS: tuple[Format, ...] = (
         "SimAI's topology file; read as ns-3",
         writer="topo.io.written.ns3:write_simai",
     ),
+    Format(
+        "netbox",
+        "NetBox's CSV for the import of cables; read as schedule",
+        writer="topo.io.written.netbox:write_netbox",
+    ),
 )
