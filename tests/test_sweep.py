@@ -98,7 +98,11 @@ def test_a_stopped_sweep_goes_on_from_its_checkpoint(tmp_path):
 
 @pytest.mark.parametrize(
     ("change", "words"),
-    [({"key": "other"}, "key is 'q' there and 'other' here"), ({"seed": 6}, "seed is 5"), ({"batch": 3}, "batch is 2")],
+    [
+        ({"key": "other"}, "another sweep: the fabric, the measure"),
+        ({"seed": 6}, "seed is 5"),
+        ({"batch": 3}, "batch is 2"),
+    ],
 )
 def test_the_checkpoint_of_another_sweep_is_refused_and_left_alone(tmp_path, change, words):
     path = tmp_path / "sweep.jsonl"
@@ -116,6 +120,12 @@ def test_what_is_no_checkpoint_is_refused_and_left_alone(tmp_path):
     with pytest.raises(InputError, match="is no checkpoint of a sweep"):
         sweep(_stop_at, -1, [1], workers=1, checkpoint=path)
     assert path.read_text() == "my notes\n"
+
+
+def test_a_checkpoint_where_no_file_can_be_is_refused(tmp_path):
+    for path in (tmp_path, tmp_path / "none" / "sweep.jsonl"):
+        with pytest.raises(InputError, match="cannot hold a checkpoint: .*; name a file in a folder that is there"):
+            sweep(_stop_at, -1, [1], workers=1, checkpoint=path)
 
 
 def test_refusals():

@@ -73,3 +73,9 @@ def test_take_and_frame() -> None:
 def test_rows_are_checked(rows: list[float], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         check_rows(np.array(rows), 3, "links")
+
+
+def test_one_row_alone_is_a_selection_of_one() -> None:
+    assert check_rows(np.array(2), 3, "links").tolist() == [2]
+    with pytest.raises(ParameterError, match="row 3 is outside the 3 links"):
+        check_rows(np.array(3), 3, "links")

@@ -17,12 +17,15 @@ Ask it
     min_cut, bisection_bandwidth: capacity between sets of endpoints, and across the worst even split
     leaves_spanned: how many leaves and pods a set of hosts spans
     validate: every fault of a wiring, where it stands, what it costs; with or without the design it should follow
+    repair_wiring, repair_written: the fewest moves that mend it, in an order that is safe; swap lists to tick
+    grow_fabric, growth_written: which cables move when a fabric becomes a larger one, in rounds that keep it running
 Send through it
     traffic: a submodule of demands, from all_to_all and permutation to files; they make a :class:`Demand`
     link_loads, throughput: what a demand puts on every link, and how much of it fits, as a :class:`Routing` says
     worst_case_throughput, throughput_upper_bound, effective_bisection: the worst permutation, what none can beat,
         what random pairs get on static routes
-    ecmp_stage, ecmp_collisions, ecmp_remedies: equal flows on equal links; any flows on a fabric; what would help
+    ecmp_stage, stage_remedies: equal flows on equal links, and what would help them
+    ecmp_collisions, ecmp_remedies: any flows on a fabric, and what would help them
     job_collisions, polarization, link_churn: a ring's stretch, tiers that share a hash, flows that move
 Train on it
     goodput: from line rate to what the application gets, and where the rest went
@@ -40,7 +43,11 @@ Put jobs on it
     place, place_jobs: the best hosts and rank order, with a bound; placement_affinity: what a placement costs
     compare_schedulers, what_to_move: what schedulers would choose; the fewest migrations that let a job in
     isolation: whether a job's own links give it its full bandwidth; write_placement, draw_placement
+Build it
+    cabling_plan, write_plan: racks, cable schedule, labels, elevations and bill of materials, by rules and prices that
+        files replace (RackRules, PriceList)
 Take it elsewhere
+    write: a file of another tool, or our own that keeps everything
     to_networkx, from_networkx, to_igraph; make_report
 Values
     Fabric, State, Network, LinkSet, Demand, Routing, EcmpHash, Result, TopoError and its kin
@@ -71,6 +78,8 @@ _WHERE = {
     "PlanesPlan": "topo.build.planes",
     "RailPlan": "topo.build.rail",
     "RailsOver": "topo.build.plans",
+    "PriceList": "topo.design.prices",
+    "RackRules": "topo.design.rules",
     "Result": "topo.result",
     "Routing": "topo.routing.scheme",
     "State": "topo.fabric",
@@ -81,6 +90,7 @@ _WHERE = {
     "bcube": "topo.build.bcube",
     "bisection_bandwidth": "topo.analysis.bisection",
     "buildable": "topo.analysis.buildable",
+    "cabling_plan": "topo.design",
     "catalog": "topo.source",
     "clos": "topo.build.clos",
     "cluster": "topo.build.cluster",
@@ -105,6 +115,8 @@ _WHERE = {
     "from_networkx": "topo.convert",
     "full_mesh_pod": "topo.build.scale_up_mesh",
     "goodput": "topo.training.waterfall",
+    "grow_fabric": "topo.repair",
+    "growth_written": "topo.repair",
     "hamming_mesh": "topo.build.hamming_mesh",
     "hyperx": "topo.build.hyperx",
     "inventory": "topo.analysis.inventory",
@@ -133,14 +145,18 @@ _WHERE = {
     "rail_optimized": "topo.build.rail",
     "random_graph_like": "topo.build.jellyfish",
     "read": "topo.io",
+    "write": "topo.io",
     "read_cluster_state": "topo.io.slurm_state",
     "read_failure_rates": "topo.analysis.failures.rates",
     "read_job": "topo.placement.job_file",
+    "repair_wiring": "topo.repair",
+    "repair_written": "topo.repair",
     "replay": "topo.analysis.failures.replay",
     "scale_up_domain": "topo.build.scale_up",
     "server": "topo.build.opened",
     "slim_fly": "topo.build.slim_fly",
     "slim_fly_orders": "topo.build.slim_fly",
+    "stage_remedies": "topo.analysis.collisions.remedies",
     "survivability": "topo.analysis.failures.survivability",
     "tapered_pods": "topo.build.pods",
     "throughput": "topo.analysis.throughput",
@@ -156,6 +172,7 @@ _WHERE = {
     "worst_case_throughput": "topo.analysis.throughput",
     "worst_failures": "topo.analysis.failures.worst",
     "write_placement": "topo.placement.written",
+    "write_plan": "topo.design",
     "xgft": "topo.build.xgft",
     "xpander": "topo.build.xpander",
 }

@@ -166,10 +166,16 @@ class _Store:
             return cls(None, {})
         path = Path(path)
         header = {"topo sweep": _VERSION, **header}
-        if not path.exists():
-            path.write_text(json.dumps(header) + "\n", encoding="utf-8")
-            return cls(path, {})
-        lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
+        try:
+            if not path.exists():
+                path.write_text(json.dumps(header) + "\n", encoding="utf-8")
+                return cls(path, {})
+            lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
+        except OSError as error:
+            raise InputError(
+                f"cannot hold a checkpoint: {error.strerror or error}; name a file in a folder that is there",
+                path=str(path),
+            ) from None
         known = _parse(lines[0])
         if not isinstance(known, dict) or "topo sweep" not in known:
             raise InputError(
@@ -177,9 +183,11 @@ class _Store:
             )
         for name, value in header.items():
             if known.get(name) != value:
+                differs = f"{name} is {known.get(name)!r} there and {value!r} here"
+                if name == "key":
+                    differs = "the fabric, the measure, what is down, or what may fail and how often differs"
                 raise InputError(
-                    f"is the checkpoint of another sweep: {name} is {known.get(name)!r} there and {value!r} here; "
-                    "name another file, this one is left as it is",
+                    f"is the checkpoint of another sweep: {differs}; name another file, this one is left as it is",
                     path=str(path),
                 )
         found = {}

@@ -322,10 +322,11 @@ def _rebuild_table(kind: type[Table], values: dict[str, Any], n: int) -> Table:
 
 
 def check_rows(rows: Array, n: int, what: str) -> Array:
-    """``rows`` as integers, checked to lie in 0..n-1.
+    """``rows``, or one row alone, as integers, checked to lie in 0..n-1.
 
     :raises ParameterError: a row outside the table, or a mask of another length.
     """
+    rows = np.atleast_1d(rows)
     if rows.dtype == bool:
         if len(rows) != n:
             raise ParameterError(f"a mask over {what} must have {n} entries, got {len(rows)}")

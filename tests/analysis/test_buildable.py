@@ -58,6 +58,12 @@ def test_a_port_slower_than_every_mode_takes_a_whole_port() -> None:
     assert use.parts == () and use.nearest == "qm8700"
 
 
+@pytest.mark.parametrize("ports", [(600, 10), (8, 1600)])
+def test_a_refusal_by_ports_alone_names_the_ports(ports: tuple[int, float]) -> None:
+    (row,) = buildable(star(ports)).rows()
+    assert "has 51.2 Tb/s, but as 64 x 800 Gb/s or 128 x 400 Gb/s" in str(row.value)
+
+
 def test_a_named_part_is_held_to_itself_and_a_chassis_only_when_named() -> None:
     assert buildable(star((65, 400), part="qm9700")).uses[0].parts == ()
     assert "ethernet-51t" in buildable(star((65, 400))).uses[0].parts

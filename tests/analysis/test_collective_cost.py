@@ -95,6 +95,71 @@ def test_hierarchies_as_worked():
     assert [round(1e3 * time, 4) for _, time in swapped.phases] == [0.0794, 0.0, 4.6976]
 
 
+HOSTS = {"ranks_per_host": 8, "inner_bandwidth_gbyte_s": 370}
+
+
+def test_two_levels_through_the_one_door():
+    # Worked: 8 x 8, NVLink 370, NICs 50, 1 GiB: 9.776 ms without latency, 9.860 with 1 and 5 us, bound 5.09.
+    asked = {"bytes": GIB, "ranks": 64, "bandwidth_gbyte_s": 50}
+    bare = collective_cost("all_reduce", algorithm="hierarchical", alpha_us=0, inner_alpha_us=0, **asked, **HOSTS)
+    assert 1e3 * bare.time_s == pytest.approx(9.776, abs=5.1e-4) and bare.latency_s == 0
+    assert 1e3 * bare.pipelined_s == pytest.approx(5.079, abs=5.1e-4)
+    full = collective_cost("all_reduce", algorithm="hierarchical", alpha_us=5, **asked, **HOSTS)
+    assert 1e3 * full.time_s == pytest.approx(9.860, abs=5.1e-4)
+    assert full.latency_s == pytest.approx(14 * 1e-6 + 14 * 5e-6) and full.transfer_s == pytest.approx(bare.time_s)
+    assert sum(time for _, time in full.phases) == pytest.approx(full.time_s)
+    assert full.busbw_gbyte_s == pytest.approx(2 * 63 / 64 * GIB / full.time_s / 1e9)
+    # A flat ring over all NICs at the same 50 GB/s each is slower here; the door picks among both.
+    assert collective_cost("all_reduce", alpha_us=5, **asked, **HOSTS).algorithm == "hierarchical"
+    assert collective_cost("all_reduce", alpha_us=5, **asked).algorithm == "halving_doubling"
+
+
+def test_two_dimensions_send_what_a_ring_sends_with_fewer_messages():
+    asked = {"bytes": GIB, "alpha_us": 5, "bandwidth_gbyte_s": 50}
+    grid = collective_cost("all_reduce", algorithm="two_dimensional", ranks=64, ranks_per_host=16, **asked)
+    parts = (
+        collective_cost("reduce_scatter", algorithm="ring", ranks=16, **asked).time_s,
+        collective_cost("all_reduce", algorithm="ring", ranks=4, **{**asked, "bytes": GIB / 16}).time_s,
+        collective_cost("all_gather", algorithm="ring", ranks=16, **asked).time_s,
+    )
+    assert grid.time_s == pytest.approx(sum(parts))
+    ring = collective_cost("all_reduce", algorithm="ring", ranks=64, **asked)
+    assert grid.transfer_s == pytest.approx(ring.transfer_s)
+    assert grid.latency_s == pytest.approx(2 * (15 + 3) * 5e-6)
+
+
+def test_all_to_all_over_rails():
+    # 8 x 8, 256 MiB a rank: 4.698 ms over NICs, .0794 inside, relaying adds 196 MiB; 56 messages become 7.
+    asked = {"bytes": 256 * 2**20, "ranks": 64, "alpha_us": 5, "inner_alpha_us": 0, "bandwidth_gbyte_s": 50, **HOSTS}
+    direct, relayed = (collective_cost("all_to_all", algorithm=a, **asked) for a in ("direct", "relayed"))
+    times = dict(relayed.phases)
+    assert 1e3 * times["inside hosts"] == pytest.approx(0.0794, abs=5.1e-5)
+    assert times["to the accelerator of the right rail"] == pytest.approx(196 * 2**20 / 370e9)
+    assert direct.latency_s == pytest.approx(56 * 5e-6) and relayed.latency_s == pytest.approx(7 * 5e-6)
+    assert 1e3 * dict(direct.phases)["between hosts"] == pytest.approx(4.698 + 0.28, abs=5.1e-4)
+    assert relayed.pipelined_s == pytest.approx(times["between hosts"])
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({}, "hierarchical has two levels and needs ranks_per_host"),
+        ({"ranks_per_host": 8}, "needs inner_bandwidth_gbyte_s"),
+        ({"ranks_per_host": 7, "inner_bandwidth_gbyte_s": 1}, "ranks 64 is no multiple of ranks_per_host 7"),
+        (
+            {"ranks_per_host": 8, "inner_bandwidth_gbyte_s": 0},
+            "inner_bandwidth_gbyte_s is 0; it must be finite and above",
+        ),
+        ({**HOSTS, "inner_alpha_us": math.nan}, "inner_alpha_us is nan"),
+    ],
+)
+def test_two_levels_refused(given, words):
+    with pytest.raises(ParameterError, match=words):
+        collective_cost(
+            "all_reduce", bytes=1, ranks=64, alpha_us=1, bandwidth_gbyte_s=1, algorithm="hierarchical", **given
+        )
+
+
 # Latencies of NCCL's model (us): (ranks, nodes) -> Tree LL, LL128, Simple, Ring LL, LL128, Simple
 LATENCIES = {
     (8, 1): (15.2, 31.5, 64.4, 15.0, 40.6, 56.0),

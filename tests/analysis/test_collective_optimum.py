@@ -83,7 +83,9 @@ def test_sixteen_thousand_accelerators_by_the_cut_around_a_host() -> None:
     f = topo.cluster(ClusterHosts("dgx-h100", 2048), RailPlan(hosts_per_unit=32, tiers=3))
     found = optimal_all_gather(f)
     assert found.algbw_gbyte_s == pytest.approx(400.195, abs=1e-3)
-    assert found.standing.kind == "upper bound" and found.ranks_inside == 16376
+    # Trees along the hosts on every rail and inside hosts reach the cut around a host: both bounds, and no flow.
+    assert found.standing.kind == "exact" and found.ranks_inside == 16376 and found.n_flows == 0
+    assert found.algbw_reached_gbyte_s == pytest.approx(found.algbw_gbyte_s, rel=1e-9)
 
 
 def test_groups_tried_first_change_nothing_but_the_work() -> None:
@@ -111,3 +113,25 @@ def test_refusals() -> None:
         gather_rate(2, [0], [1], [1.0], [0])
     with pytest.raises(ParameterError, match="finite"):
         gather_rate(2, [0, 1], [1, 0], [1.0, np.inf], [0, 1])
+
+
+@pytest.mark.parametrize("cut", [(), (0,), (3, 40)])
+def test_one_host_of_those_that_can_be_exchanged_may_stand_for_all(cut: tuple[int, ...]) -> None:
+    from topo.fabric import State
+    from topo.network import Network
+
+    # Hosts in units, some links gone: the reduced graph against a flow to every rank of the whole one.
+    f = topo.cluster(ClusterHosts("dgx-h100", 6), RailPlan(hosts_per_unit=2))
+    out = np.flatnonzero(f.links.kind.is_any("access"))
+    state = State.without(f, links=out[list(cut)]) if cut else None
+    network = Network.of(f, state=state)
+    tail, head = np.concatenate([network.a, network.b]), np.concatenate([network.b, network.a])
+    rate = np.tile(network.capacity_gbps / 8, 2)
+    whole = gather_rate(len(f.nodes), tail, head, rate, f.endpoints)
+    found = optimal_all_gather(f, state=state)
+    assert found.standing.kind == "exact"
+    assert found.algbw_gbyte_s == pytest.approx(48 * float(whole.x), rel=1e-12)
+    # The cut that is told is one of the whole graph, of the capacity that is told.
+    leaving = rate[found.side[tail] & ~found.side[head]].sum()
+    assert leaving == pytest.approx(found.cut_gbyte_s) and int(found.side[f.endpoints].sum()) == found.ranks_inside
+    assert found.algbw_reached_gbyte_s <= found.algbw_gbyte_s * (1 + 1e-9)

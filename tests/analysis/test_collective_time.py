@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 
 import topo
-from topo.analysis.collectives.carried import Wire
+from topo.analysis.collectives.carried import Conditions, Wire, payload_gbps, phase_loads
 from topo.analysis.collectives.cost import collective_cost
-from topo.analysis.collectives.flows import PLACED, Ranks, collective_phases, sum_of_phases
+from topo.analysis.collectives.flows import PLACED, Ranks, collective_phases
 from topo.analysis.collectives.hierarchy import Level, hierarchical_all_reduce
 from topo.analysis.collectives.on_fabric import best_by_size, collective_time, message_on_fabric
+from topo.analysis.collectives.phase import sum_of_phases
 from topo.build.assembly import Assembly
 from topo.errors import DisconnectedError, ParameterError
 from topo.fabric import FORWARDS_ALL, FORWARDS_OWN_HOST, Fabric, State
+from topo.routing.loads import link_loads
 from topo.routing.scheme import Routing
 from topo.table import Labels
 
@@ -214,3 +216,25 @@ def test_refusals() -> None:
     with pytest.raises(DisconnectedError, match="no path"):
         collective_time(f, bytes=1e9, state=State.without(f, nodes="spine-*"))
     assert collective_time(f, bytes=1e9, routing=Routing("single-path", table="destination-modulo")).samples == 0
+
+
+def test_all_to_all_between_hosts_is_one_block_less_the_pairs_inside_them() -> None:
+    # NICs of hosts without links inside: pair by pair, and as a block with exceptions, in order and dealt out.
+    f = topo.rail_optimized(hosts=8, rails=4, hosts_per_unit=4, radix=16)
+    for rows in (f.endpoints, np.random.default_rng(3).permutation(f.endpoints)):
+        (phase,) = collective_phases(f, Ranks.of(f, rows), "all_to_all", 1e9)
+        source, sink, gigabits = phase.pairs()
+        host = f.nodes.host.codes
+        assert (host[source] != host[sink]).all() and len(source) == phase.n_pairs == 32 * 28
+        assert gigabits.sum() == pytest.approx(phase.total_gbps)
+        listed = link_loads(f, phase.listed()).arc_gbps
+        under = Conditions(payload_gbps(f, None))
+        assert phase_loads(f, phase, under)[0] == pytest.approx(listed, abs=1e-9 * listed.max())
+        assert phase.sent_gbps(f)[rows] == pytest.approx(28 * 8 / 32)
+
+
+def test_nothing_is_hashed_onto_links_inside_a_scale_up_domain() -> None:
+    f = topo.load("nvidia-gb200-nvl72")
+    spread = collective_time(f, bytes=GIB)
+    hashed = collective_time(f, bytes=GIB, routing="single-path")
+    assert hashed.time_s == pytest.approx(spread.time_s, rel=1e-9) and hashed.standing.kind == "model"

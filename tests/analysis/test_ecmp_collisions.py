@@ -387,7 +387,6 @@ def test_all_to_all_and_pairings() -> None:
         ({"tolerance": math.nan}, "tolerance"),
         ({"routing": "spray"}, "sprays packets"),
         ({"routing": "optimal"}, "places flows"),
-        ({"routing": "wcmp"}, "weight"),
         ({"routing": Routing("single-path", table="destination-modulo")}, "table by destination"),
         ({"routing": "magic"}, "magic"),
         ({"hash": "rot13"}, "rot13"),

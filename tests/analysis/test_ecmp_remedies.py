@@ -37,7 +37,7 @@ def named(table: EcmpRemedies, name: str) -> Remedy:
 
 
 def test_the_sentence() -> None:
-    table = stage_remedies(32, 32, queue_pairs=(8,))
+    table = topo.stage_remedies(32, 32, queue_pairs=(8,))
     assert table.sentence == (
         "32 flows on 32 links: striping over 8 queue pairs lifts the slowest link's flow "
         "from 0.295 to 0.563 of line rate"

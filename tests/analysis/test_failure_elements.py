@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import topo
-from topo.analysis.failures.elements import ELEMENT_KINDS, down_state, elements, find_elements
+from topo.analysis.failures.elements import ELEMENT_KINDS, down_state, elements, find_elements, with_groups
 from topo.errors import ParameterError
 from topo.fabric import GroupTable
 from topo.table import Labels
@@ -80,6 +80,21 @@ def test_groups_hold_nodes_ports_and_links(fabric):
     assert feed.nodes_of(0).tolist() == fabric.rows("spine-1").tolist()
     assert _links(feed) == [0]
     assert _links(find_elements(named, "group:card-1")) == [5]
+
+
+def test_groups_may_be_named_by_words(fabric):
+    fed = with_groups(fabric, {"feed-A": ["spine-1", "link:leaf-1--spine-2"], "feed-B": ["switch:spine-1"]})
+    assert [elements(fed, "group").name(i) for i in range(2)] == ["group feed-A", "group feed-B"]
+    whole = down_state(fabric, ["spine-1", "link:leaf-1--spine-2"])
+    at_once = down_state(fed, ["group:feed-A"])
+    np.testing.assert_array_equal(at_once.link_mask(fed), whole.link_mask(fabric))
+    more = with_groups(fed, {"feed-C": ["leaf-1"]})
+    assert len(elements(more, "group")) == 3
+    assert find_elements(more, "group:feed-A").nodes_of(0).tolist() == fabric.rows("spine-1").tolist()
+    with pytest.raises(ParameterError, match="has a group 'feed-A' already"):
+        with_groups(fed, {"feed-A": ["leaf-1"]})
+    with pytest.raises(ParameterError, match="nothing in .* is called 'leaf-77'"):
+        with_groups(fabric, {"feed-A": ["leaf-77"]})
 
 
 def test_rates_are_lowered_never_raised(fabric):

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import topo
+from topo.analysis.degradation import degradation_curve
+from topo.analysis.failures import sampling
 from topo.analysis.failures.availability import availability
 from topo.analysis.failures.degraded import degraded_capacity
 from topo.analysis.failures.elements import Elements, down_state, elements
@@ -18,6 +20,7 @@ from topo.analysis.failures.survivability import survivability
 from topo.analysis.failures.worst import worst_failures
 from topo.errors import InputError, ParameterError
 from topo.fabric import State
+from topo.report.drains import drains
 from topo.traffic import Demand
 
 
@@ -192,6 +195,43 @@ def test_enumeration_and_sampling_agree_and_workers_do_not_matter():
     assert two.level.tobytes() == drawn.level.tobytes()
     assert two.probability.tobytes() == drawn.probability.tobytes()
     assert two.to_dict() == drawn.to_dict()
+
+
+def test_samples_of_one_element_down_are_the_same_with_and_without_symmetry(monkeypatch):
+    fabric = topo.fat_tree(4)
+    rates = {"switch": {"mtbf_h": 99, "mttr_h": 1}, "link": {"mtbf_h": 99, "mttr_h": 1}}
+    quick = availability(fabric, rates=rates, method="monte-carlo", n_samples=600, seed=4)
+    monkeypatch.setattr(sampling, "_WORTH_SYMMETRY", np.inf)
+    slow = availability(fabric, rates=rates, method="monte-carlo", n_samples=600, seed=4)
+    assert quick.n_states < slow.n_states
+    np.testing.assert_allclose(quick.level, slow.level, rtol=1e-12)
+    np.testing.assert_array_equal(quick.probability, slow.probability)
+    assert quick.cut_off_mean == slow.cut_off_mean
+
+
+def test_a_kind_may_be_narrowed_and_named_twice():
+    fabric = topo.leaf_spine(leaves=4, spines=4, hosts_per_leaf=4)
+    whole = survivability(fabric)
+    some = survivability(fabric, kinds=["link:leaf-*--spine-*", "switch:spine-*", "switch:spine-*"])
+    assert [(v.kind, v.tier, v.n_elements) for v in some.verdicts] == [
+        ("link:leaf-*--spine-*", "leaf-spine", 16), ("switch:spine-*", "spine", 4),
+    ]  # fmt: skip
+    shares = {(loss.kind, loss.tier): loss.share_lower for loss in whole.losses}
+    assert {(loss.kind, loss.tier): loss.share_lower for loss in some.losses}.items() <= shares.items()
+    assert [entry.verdict.n_elements for entry in drains(fabric, some)] == [16, 4]
+    assert worst_failures(fabric, 2, kinds=["switch:spine-*"] * 2).elements == ("spine-1", "spine-2")
+    with pytest.raises(ParameterError, match="no link of .* matches 'nowhere'"):
+        survivability(fabric, kinds=["link:nowhere"])
+
+
+@pytest.mark.parametrize("ask", [survivability, availability, worst_failures, degraded_capacity, degradation_curve])
+def test_no_fabric_is_refused_whatever_the_measure(ask, paired):
+    more = {worst_failures: [1], degraded_capacity: [State()]}.get(ask, [])
+    for measure in (topo.traffic.all_to_all(paired), BisectionMeasure(paired)):
+        with pytest.raises(ParameterError, match=r"a Fabric is wanted.*topo\.load\('deepseek-ft2'\)"):
+            ask("deepseek-ft2", *more, measure=measure)
+    with pytest.raises(ParameterError, match="a Fabric is wanted, not NoneType"):
+        elements(None, "link")
 
 
 def test_all_up_and_one_spare_probabilities():

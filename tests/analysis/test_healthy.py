@@ -52,11 +52,10 @@ def test_same_as_the_search(name: str) -> None:
     demand = all_to_all(fabric)
     measure = measures.ThroughputMeasure(fabric, demand, Routing(), "all-to-all")
     healthy, before = Healthy(fabric), line_rate_gbps(fabric)
-    told = spared = 0
+    spared = 0
     for state in states(fabric):
-        alone = healthy.cut_off_alone(state, measures.everyone_reaches_all(fabric))
-        told += alone is not None
-        assert measure._cut_off(state) == measures._cut_off(fabric, fabric.endpoints, state)
+        together = len(measures.largest_part(fabric, state))
+        assert measure(state).cut_off == len(fabric.endpoints) - (together if together > 1 else 0)
         if healthy.keeps_rates(state):
             spared += 1
             np.testing.assert_array_equal(line_rate_gbps(fabric, state=state), before)
@@ -64,19 +63,28 @@ def test_same_as_the_search(name: str) -> None:
         joined = np.zeros(len(fabric.nodes), bool)
         joined[network.a] = joined[network.b] = True
         np.testing.assert_array_equal(healthy.is_up(state), joined)
-        left = measures.surviving(demand, healthy, state)
+        left = measures.surviving(demand, healthy.is_up(state))
         ends = np.concatenate([block.sources for block in left.blocks]) if left.blocks else np.empty(0, int)
         np.testing.assert_array_equal(ends, fabric.endpoints[joined[fabric.endpoints]])
         assert (left is demand) == bool(joined[fabric.endpoints].all())
     assert spared
-    if name == "fat-tree":
-        assert told > 2
 
 
 def test_a_demand_of_some_stays_itself_where_others_fail() -> None:
     fabric = topo.fat_tree(4)
     ends = fabric.endpoints
     demand = replace(all_to_all(fabric), blocks=(), source=ends[:2], sink=ends[2:4], gbps=np.ones(2))
-    state = State.without(fabric, nodes=ends[-1:])
-    assert measures.surviving(demand, Healthy(fabric), state) is demand
-    assert measures.surviving(demand, Healthy(fabric), State.without(fabric, nodes=ends[:1])).n_pairs == 1
+    up = Healthy(fabric).is_up
+    assert measures.surviving(demand, up(State.without(fabric, nodes=ends[-1:]))) is demand
+    assert measures.surviving(demand, up(State.without(fabric, nodes=ends[:1]))).n_pairs == 1
+
+
+def test_cut_off_is_counted_among_those_the_demand_is_about() -> None:
+    """Two islands: losing one endpoint of the smaller does not cut its others off from those they talk to."""
+    fabric = topo.rail_only(6, rails=2)
+    rail = fabric.endpoints[fabric.nodes.rail.codes[fabric.endpoints] == 0][:5]
+    measure = measures.measure_of(fabric, all_to_all(fabric, rail))
+    assert measure(State.without(fabric, nodes=rail[:1])).cut_off == 1
+    leaf = elements(fabric, "switch")
+    cut = [measure(leaf.state([i])).cut_off for i in range(len(leaf))]
+    assert sorted(cut) == [0] * (len(leaf) - 1) + [5]

@@ -48,6 +48,7 @@ BUILT = {
         RailsOver(tiers=1, radix=8),
     ),
     "nvl72 opened rail-only": (ClusterHosts("gb200-nvl72", 2, hosts_per_domain=2), RailsOver(tiers=1, radix=8)),
+    "ualink rail-only": (ClusterHosts("ualink-pod", 2, hosts_per_domain=2), RailsOver(tiers=1, radix=8)),
     "pcie": (ClusterHosts("hgx-pcie-8", 2), ClosOver(tiers=1, radix=8)),
     "gaudi3 three planes": (ClusterHosts("gaudi3", 2), PlanesPlan(ClosOver(tiers=1, radix=16), planes=3)),
 }
@@ -81,6 +82,15 @@ def test_rail_only_pairs_of_two_rails_meet_in_a_scale_up_domain_alone() -> None:
     apart = topo.inventory(fabric, kinds=without)
     assert sorted(apart.component_sizes) == [4] * 8, "one part a rail"
     assert topo.inventory(fabric).paths.n_disconnected_pairs == 0
+
+
+def test_a_ualink_pod_stands_under_a_fabric_like_any_other_domain() -> None:
+    """Its accelerators are their own adapters: four a host, so that much leaves a host whichever rail is asked for."""
+    fabric = cluster(ClusterHosts("ualink-pod", 2, hosts_per_domain=4), RailsOver(tiers=1, radix=8))
+    first, other, last = (int(row) for row in fabric.endpoints[[0, 5, -1]])
+    assert (fabric.nodes.rail[first], fabric.nodes.rail[last]) == ("rail-1", "rail-4")
+    assert topo.min_cut(fabric, first, last).capacity_gbps == 4 * 400
+    assert topo.min_cut(fabric, first, other, kinds=["scale_up"]).capacity_gbps == 4 * 800
 
 
 def test_adapters_alone_leave_the_rails_apart() -> None:
@@ -270,7 +280,7 @@ def test_gb300_racks_hang_from_the_switches_of_their_adapters_alone() -> None:
         (lambda: cluster(ClusterHosts("dgx-h100", 0), ClosOver()), "count is 0; it must be a whole number"),
         (
             lambda: cluster(ClusterHosts("dgx-b300", 2, ports_per_adapter=3), PlanesPlan(ClosOver())),
-            r"3 ports or planes do not divide an adapter of 800 Gb/s.*the nearest that works is 2",
+            r"ports_per_adapter is 3, but an adapter of 800 Gb/s splits into .* the nearest that works is 2",
         ),
         (
             lambda: cluster(ClusterHosts("dgx-b300", 2, ports_per_adapter=2), PlanesPlan(ClosOver(), planes=4)),
@@ -278,7 +288,7 @@ def test_gb300_racks_hang_from_the_switches_of_their_adapters_alone() -> None:
         ),
         (
             lambda: cluster(ClusterHosts("gb200-nvl72", 1, hosts_per_domain=19), ClosOver()),
-            r"hosts is 19: 76 accelerators need 76 ports .* has 72; at most 18 hosts",
+            r"hosts_per_domain is 19: 76 accelerators need 76 ports .* has 72; at most 18 hosts",
         ),
         (
             lambda: cluster(ClusterHosts("dgx-h100", 2, hosts_per_domain=2), ClosOver()),

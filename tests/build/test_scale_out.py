@@ -368,6 +368,9 @@ def test_cables_of_two_planes_are_the_printed_ones(units: int) -> None:
         cable = fabric.links.cable[mine]
         assert len(np.unique(cable[cable >= 0])) + (cable < 0).sum() == 512 * units
     assert topo.inventory(fabric).n_cables == 1024 * units
+    on_switch = np.isin(fabric.ports.node, fabric.switches)
+    in_cage = np.bincount(fabric.ports.cage[on_switch], weights=fabric.ports.gbps[on_switch])
+    assert (in_cage[in_cage > 0] == 800).all() and (in_cage > 0).sum() == 64 * len(fabric.switches)
     split = fabric.links.cable >= 0
     leaf_end = np.where(at_leaf[fabric.link_a], fabric.links.port_a, fabric.links.port_b)[split]
     slots = {}

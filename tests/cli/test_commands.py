@@ -194,7 +194,7 @@ def test_names_from_files_cannot_act_on_the_terminal(capsys: pytest.CaptureFixtu
         (("show", POD, "--assume-gbps", "9999T"), "at most 1,000,000 Gb/s"),
         (("show", "."), "this is a folder"),
         (("show", "/proc/1/mem"), "/proc/1/mem: cannot be read"),
-        (("show", POD, "--read-as", "x"), "unknown format 'x'; known: ibnetdiscover"),
+        (("show", POD, "--read-as", "x"), "unknown format 'x'; known: native, ibnetdiscover"),
         (("show", POD, "--assume-gbps", "fast"), "'fast' is not a rate"),
         (("show",), "Missing argument 'FABRIC' (topo show --help shows what it takes)"),
         (("show", POD, "extra"), "unexpected extra argument"),

@@ -122,6 +122,25 @@ def test_ecmp_is_the_librarys(capsys: pytest.CaptureFixture[str]) -> None:
     assert "worst link 1" in said(capsys, *asked)
 
 
+def test_ecmp_weighs_next_hops(capsys: pytest.CaptureFixture[str]) -> None:
+    """One spine at a quarter of its rate: weights keep flows off it; InfiniBand is said to be no hash, once."""
+    from topo.fabric import State
+
+    f = topo.load(POD)
+    asked = ("ecmp", POD, "--demand", "shift:1", "--samples", "0", "--routing", "wcmp", "--rate", "spine-1=100")
+    rates = f.links.capacity_gbps.copy()
+    rates[(f.link_a == f.rows("spine-1")[0]) | (f.link_b == f.rows("spine-1")[0])] = 100.0
+    expected = topo.ecmp_collisions(
+        f, traffic.shift(f, by=1), routing="wcmp", state=State(capacity_gbps=rates), samples=0
+    )
+    found = told(capsys, *asked)["collisions"]
+    assert found["slowest_rate"]["lower"] == expected.to_dict()["slowest_rate"]["lower"]
+    assert found["routing"] == "wcmp (path weights)"
+    even = told(capsys, *asked[:-3], "ecmp", *asked[-2:])["collisions"]
+    assert even["slowest_rate"]["upper"] < found["slowest_rate"]["lower"]
+    assert said(capsys, *asked).count("InfiniBand forwards by destination") == 1
+
+
 def test_ecmp_hashes_as_told(capsys: pytest.CaptureFixture[str]) -> None:
     asked = ("ecmp", POD, "--samples", "256", "--tolerance", "0", "--hash", "crc-16/arc", "--hash", "crc-32c")
     shown = told(capsys, *asked, "--selection", "range", "--seed-per", "fabric", "--offset", "4")["collisions"]
@@ -289,3 +308,34 @@ def test_progress_goes_to_a_terminal_alone(monkeypatch: pytest.MonkeyPatch, caps
         show(Progress(3, 9, 1.0, 2.0))
     out, err = capsys.readouterr()
     assert out == "" and "any one element down" in err
+
+
+def test_fail_takes_some_of_a_kind_and_a_kind_twice(capsys: pytest.CaptureFixture[str]) -> None:
+    some = told(capsys, "fail", TAPERED, "--kind", "link:leaf-*--spine-*", "--kind", "switch", "--kind", "switch")
+    found = {(one["kind"], one["tier"]): one["n_elements"] for one in some["survivability"]["verdicts"]}
+    assert found == {("link:leaf-*--spine-*", "leaf-spine"): 256, ("switch", "leaf"): 16, ("switch", "spine"): 4}
+    cut = {one["tier"]: one["most_cut_off"] for one in some["survivability"]["verdicts"]}
+    assert cut == {"leaf-spine": 0, "leaf": 32, "spine": 0}
+    assert "no link of 'leaf-spine-2to1' matches 'zz'" in said(capsys, "fail", TAPERED, "--kind", "link:zz", status=2)
+
+
+def test_fail_refuses_the_checkpoint_of_another_fabric_and_leaves_it(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    told(capsys, "fail", TAPERED, "--n-1", "--checkpoint", "kept.json")
+    before = (folder / "kept.json").read_bytes()
+    words = said(capsys, "fail", POD, "--n-1", "--checkpoint", "kept.json", status=2)
+    assert "kept.json: is the checkpoint of another sweep" in words and "this one is left as it is" in words
+    assert (folder / "kept.json").read_bytes() == before
+    assert "cannot hold a checkpoint" in said(capsys, "fail", POD, "--n-1", "--checkpoint", "no/k.json", status=2)
+
+
+def test_fail_knows_groups_named_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
+    fed = ("--group", "feed-A=spine-1,spine-2", "--group", "feed-B=spine-3")
+    found = told(capsys, "fail", TAPERED, *fed, "--kind", "group")["survivability"]["losses"]
+    assert [(one["name"], round(one["share_lower"], 9)) for one in found] == [
+        ("group feed-A", 0.5), ("group feed-B", 0.75),
+    ]  # fmt: skip
+    assert told(capsys, "fail", TAPERED, *fed, "--down", "group:feed-A")["degraded"]["n_nodes_down"] == 2
+    words = said(capsys, "fail", TAPERED, "--group", "feed-A", "--n-1", status=2)
+    assert "--group 'feed-A' is not NAME=ELEMENT,..." in words

@@ -144,6 +144,7 @@ REFUSED = {
     "no file": (["--job", "none.yaml"], "none.yaml: no such file"),
     "host twice": (["--hosts", "3", "--score", "twice.txt"], "twice.txt:3: host 'host-01' is there twice"),
     "host unknown": (["--hosts", "1", "--score", "unknown.txt"], "unknown.txt:1: no host of 'four' is called 'n1'"),
+    "few": (["--hosts", "4", "--score", "few.txt"], "few.txt: 2 hosts for 4 ranks at 1 a host; the job takes 4"),
     "rule": (["--hosts", "3", "--compare", "slurm-tree,pbs"], "--compare names 'pbs'; known: slurm-tree,"),
     "score and compare": (["--hosts", "3", "--score", "twice.txt", "--compare", "slurm-tree"], "leave --score out"),
     "output alone": (["--hosts", "3", "-o", "x"], "give --write"),
@@ -153,6 +154,21 @@ REFUSED = {
     "other cluster": (["--hosts", "3", "--busy", "other.txt"], "other.txt: none of its 2 hosts is a host of 'four'"),
     "host list": (["--hosts", "3", "--busy", "broken.txt"], "broken.txt:2: "),
     "no folder": (["--hosts", "3", "--picture", "none/p.svg"], "there is no folder"),
+    "move without a limit": (["--hosts", "3", "--move", "--busy", "sinfo.txt"], "say how many: --at-most-leaves N"),
+    "move nothing": (["--hosts", "3", "--move", "--at-most-leaves", "1", "--busy", "sinfo.txt"], "no job is known"),
+    "move and write": (["--hosts", "3", "--move", "--write", "slurm"], "--write goes with a placement; --move asks"),
+    "move two": (["--job", "job.yaml", "--job", "job.yaml", "--move"], "give one --job"),
+    "compare two": (["--job", "job.yaml", "--job", "job.yaml", "--compare", "slurm-tree"], "goes with one --job"),
+    "two too large": (
+        ["--job", "job.yaml", "--job", "job.yaml", "--busy", "sinfo.txt"],
+        "24 hosts, 22 are free: 2 are",
+    ),
+    "beside": (["--hosts", "3", "--beside", "job.yaml"], "--beside 'job.yaml' is not JOB=HOSTS"),
+    "beside unknown": (["--hosts", "3", "--beside", "job.yaml=unknown.txt"], "unknown.txt:1: no host of 'four'"),
+    "block sizes": (["--hosts", "3", "--block-sizes", "17,x"], "--block-sizes '17,x' is no list of whole numbers"),
+    "block powers": (["--hosts", "3", "--compare", "slurm-block", "--block-sizes", "8,24"], "BlockSizes lists 24"),
+    "segment": (["--hosts", "9", "--compare", "slurm-block", "--segment", "4"], "no multiple of the segment 4; use 8"),
+    "excluded list": (["--hosts", "3", "--exclude", "host-[30-33]"], "no host of 'four' is called 'host-33'"),
     "format": (["--hosts", "3", "--write", "pbs"], "'pbs' is not one of 'nodelist'"),
 }
 
@@ -163,6 +179,7 @@ def test_refusals_name_the_thing(capsys: pytest.CaptureFixture[str], what: str) 
     write("key.yaml", "size: 9\nsizes: 3\n")
     write("twice.txt", "host-01\nhost-02\nhost-01\n")
     write("unknown.txt", "n1\n")
+    write("few.txt", "host-01\nhost-02\n")
     write("other.txt", f"{SINFO}gpu up infinite 2 idle n[1-2]\n")
     write("broken.txt", f"{SINFO}gpu up infinite 2 idle n[1-\n")
     arguments, words = REFUSED[what]
@@ -204,6 +221,96 @@ def test_a_state_that_names_nobody_frees_nobody_by_sinfo() -> None:
     hosts = hosts_of(topo.leaf_spine(leaves=2, spines=2, hosts_per_leaf=2))
     mask, _ = not_free(hosts, [ClusterState(unavailable=frozenset({"host-1"}))])
     assert np.array_equal(mask, [True] * 4)
+
+
+JOBS = "11 gpu a u R 1:00 3 host-[06-08]\n12 gpu b u R 1:00 3 host-[12-14]\n13 gpu c u R 1:00 4 host-[15-16,31-32]\n"
+
+
+def test_what_must_move(capsys: pytest.CaptureFixture[str]) -> None:
+    write("squeue.txt", f"{SQUEUE}{JOBS}")
+    asked = [FOUR, "--hosts", "16", "--busy", "squeue.txt", "--move", "--at-most-leaves", "2"]
+    shown = told(capsys, *asked)
+    assert shown["hosts_moved"] == 2 and shown["leaves"] == ["leaf-3", "leaf-4"]
+    assert shown["jobs_restarted"] == shown["fewest_jobs"] == ["13"]
+    text = said(capsys, *asked)
+    assert text.startswith("What must move of 16 hosts on four\n") and "host-31 to " in text
+    # A host that drains is of no use once its job has left: c cannot clear leaf-4, so that a's leaf is emptied.
+    idle = "host-[01-05,09-11,17-30]"
+    rows = f"gpu up infinite 22 idle {idle}\ngpu up infinite 8 alloc host-[06-08,12-16]\n"
+    rows += "gpu up infinite 2 drng host-[31-32]\n"
+    write("all.txt", f"{SINFO}{rows}")
+    drained = told(capsys, *asked, "--busy", "all.txt")
+    assert (drained["hosts_moved"], drained["leaves"]) == (3, ["leaf-1", "leaf-3"])
+    # A job told with --beside may move like one of squeue.
+    write("other.yaml", "name: other\nsize: 2\n")
+    write("other.txt", "host-31\nhost-32\n")
+    beside = [FOUR, "--hosts", "23", "--beside", "other.yaml=other.txt", "--move", "--at-most-leaves", "3"]
+    assert told(capsys, *beside)["hosts_moved"] == 0
+    kept = told(capsys, *beside, "--exclude", "host-0[2-9]")
+    # Of leaf-2 seven may be had, all eight of leaf-3, six of leaf-4 are free: two short of 23 on three leaves.
+    assert kept["jobs_restarted"] == ["other"] and kept["hosts_moved"] == 2
+    write("few.txt", f"{SQUEUE}21 gpu a u R 1:00 1 host-01\n22 gpu b u R 1:00 1 host-01\n23 gpu c u R 1:00 1 host-02\n")
+    text = said(capsys, FOUR, "--hosts", "8", "--busy", "few.txt", "--move", "--at-most-leaves", "1")
+    assert "1 hosts run more than one job, host-01 the first: they stay" in text
+
+
+def test_several_jobs_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    write("a.yaml", "name: a\nsize: 8\n")
+    write("b.yaml", "name: b\nsize: 12\n")
+    shown = told(capsys, FOUR, "--job", "a.yaml", "--job", "b.yaml", "--busy", "sinfo.txt")
+    # 5, 3, 8, 6 are free: a takes the leaf of 8, b then needs three; or a on 5 + 3 and b on 8 + 6, four in all.
+    assert shown["value"] == 4 and shown["lower_bound"] == 3
+    hosts = [name for one in shown["placements"] for name in one["hosts"]]
+    assert len(hosts) == len(set(hosts)) == 20
+    text = said(capsys, FOUR, "--job", "a.yaml", "--job", "b.yaml", "--explain")
+    assert text.startswith("Several jobs placed of a, b on four\n")
+    assert "\nScores of b\nscore " in text and "slowdown of a" in text
+
+
+def test_a_job_beside_loads_the_same_links(capsys: pytest.CaptureFixture[str]) -> None:
+    write("other.yaml", "name: other\nsize: 16\n")
+    write("other.txt", "".join(f"host-{i:02}\n" for i in (*range(1, 9), *range(9, 17))))
+    write("hosts.txt", "".join(f"host-{i:02}\n" for i in (*range(17, 25), *range(25, 29))))
+    alone = told(capsys, FOUR, "--job", "job.yaml", "--score", "hosts.txt")
+    beside = told(capsys, FOUR, "--job", "job.yaml", "--score", "hosts.txt", "--beside", "other.yaml=other.txt")
+    assert beside["slowdown"] == {"twelve": 1.0, "other": 1.0} and alone["slowdown"] == {"twelve": 1.0}
+    found = told(capsys, FOUR, "--job", "job.yaml", "--beside", "other.yaml=other.txt")
+    assert not set(found["hosts"]) & {f"host-{i:02}" for i in range(1, 17)}
+    f = topo.load(FOUR)
+    there = [f"host-{i:02}" for i in range(1, 17)]
+    expected = topo.place(f, topo.Job(12, name="twelve"), others=[(topo.Job(16, name="other"), there)])
+    assert tuple(found["hosts"]) == expected.hosts
+
+
+def test_segments_and_block_sizes(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = "".join(f"BlockName=b{i + 1} Nodes=n[{17 * i + 1:02}-{17 * i + 17:02}]\n" for i in range(3))
+    write("topology.conf", f"{lines}BlockSizes=17\n")
+    asked = ["topology.conf", "--hosts", "36", "--compare", "slurm-block"]
+    shown = told(capsys, *asked, "--segment", "12")["comparison"]["choices"][1]
+    assert shown["leaf_counts"] == {"b1": 12, "b2": 12, "b3": 12} and "BlockSizes=17, segments of 12" in shown["notes"]
+    plain = told(capsys, *asked)["comparison"]["choices"][1]
+    assert plain["leaf_counts"] == {"b1": 2, "b2": 17, "b3": 17} and "BlockSizes=17" in plain["notes"]
+    wide = told(capsys, *asked, "--block-sizes", "17,34")["comparison"]["choices"][1]
+    assert "BlockSizes=17,34" in wide["notes"]
+
+
+def test_explain_tells_what_each_score_ignores(capsys: pytest.CaptureFixture[str]) -> None:
+    text = said(capsys, FOUR, "--hosts", "12", "--explain")
+    (line,) = [line for line in text.splitlines() if line.startswith("hop_bytes ")]
+    assert "392" in line and "bytes x links a step" in line and "less is better" in line
+    assert line.endswith("capacity and congestion")
+
+
+def test_host_lists_exclude(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = told(capsys, FOUR, "--hosts", "3", "--exclude", "host-[04-31]")
+    assert shown["hosts"] == ["host-01", "host-02", "host-03"]
+
+
+def test_hosts_of_another_size_are_left_out(capsys: pytest.CaptureFixture[str], shared_data: Path) -> None:
+    """Managers of one adapter among hosts of eight: N hosts are N of those that most are."""
+    shown = told(capsys, str(shared_data / "ibnetdiscover" / "selene.compute.txt"), "--hosts", "20", "--budget", "0")
+    assert len(shown["hosts"]) == 20 and shown["affinity"]["n_ranks"] == 160
+    assert any("hosts with other than 8 endpoints are left out" in note for note in shown["notes_read"])
 
 
 def test_jupiter_as_it_was(capsys: pytest.CaptureFixture[str], shared_data: Path) -> None:

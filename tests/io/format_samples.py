@@ -217,7 +217,7 @@ SX6036 sw2
 SAMPLES: dict[str, tuple[str, tuple[int, int, int]]] = {
     "schedule": (SCHEDULE, (2, 2, 4)),
     "slurm-topology": (SLURM, (4, 3, 6)),
-    "slurm-yaml": (SLURM_YAML, (4, 2, 4)),
+    "slurm-yaml": (SLURM_YAML, (4, 3, 6)),
     "kubernetes": (KUBERNETES, (3, 3, 5)),
     "netq": (NETQ, (1, 1, 2)),
     "air": (AIR, (1, 1, 1)),

@@ -132,7 +132,7 @@ def test_what_a_row_may_lack() -> None:
 def test_mostly_not_understood_is_an_error() -> None:
     with pytest.raises(topo.FormatError, match=r"plan.csv:2: 2 of 3 entries do not fit .* row without two ends"):
         read_schedule("A-Node,A-Port,Z-Node,Z-Port\n,1,s,1\nl,2,s,2\n,3,,\n", "plan.csv")
-    with pytest.raises(topo.FormatError, match="no node and no link"):
+    with pytest.raises(topo.FormatError, match="a header and no cable under it"):
         read_schedule("A-Node,A-Port,Z-Node,Z-Port\n", "plan.csv")
 
 

@@ -121,13 +121,21 @@ def test_what_slurm_refuses_is_refused(text: str, said: str) -> None:
         read_slurm_topology(text, "t")
 
 
-def test_blocks_are_domains_and_forests_stay_apart() -> None:
+def test_blocks_are_joined_domains_and_forests_stay_apart() -> None:
     fabric = read_slurm_topology("BlockName=b1 Nodes=n[1-4]\nBlockName=b2 Nodes=n[5-7]\nBlockSizes=4,8\n", "t")
     assert Counter(fabric.nodes.domain.values(fabric.endpoints).tolist()) == {"b1": 4, "b2": 3}
     notes = [str(note) for note in fabric.origin.notes]
     assert "t:2: block smaller than the base block size: b2 has 3 hosts, the base is 4" in notes
     assert "t: block sizes 4, 8: blocks are joined, in the order of the file, into larger ones" in notes
-    assert "t: 2 trees without a common switch: b1, b2" in notes
+    # A job may span blocks: something joins them, though the file does not name it.
+    assert fabric.nodes.name[fabric.nodes.tier == 2].tolist() == ["between-blocks"] and not any(
+        "trees" in n for n in notes
+    )
+    assert any("between-blocks stands for it" in said for said in fabric.origin.assumptions)
+    odd = read_slurm_topology("BlockName=between-blocks Nodes=n1\nBlockName=b Nodes=between-blocks-\n")
+    assert "between-blocks--" in odd.nodes.name.tolist()
+    forest = read_slurm_topology("SwitchName=a Nodes=n[1-2]\nSwitchName=b Nodes=n[3-4]\n", "t")
+    assert "t: 2 trees without a common switch: a, b" in [str(note) for note in forest.origin.notes]
 
 
 def test_yaml_takes_the_default_topology() -> None:

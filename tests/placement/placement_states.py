@@ -106,3 +106,27 @@ def isolated_rails(*, opened: bool) -> Fabric:
         )  # fmt: skip
         assembly.connect(ends, chip[host], 3600, kind="scale_up")
     return assembly.finish()
+
+
+def crossed_inside() -> Fabric:
+    """Three hosts of two accelerators and two adapters; in the first each accelerator is beside the other's adapter."""
+    assembly = Assembly("crossed inside")
+    host, index = np.repeat(np.arange(3), 2), np.tile(np.arange(2), 3)
+    names = Labels(host, [f"h{h}" for h in range(3)])
+    said = [(h, i) for h, i in zip(host.tolist(), index.tolist(), strict=True)]
+    gpu = assembly.add_nodes(
+        [f"h{h}-gpu{i}" for h, i in said], kind="accelerator", is_endpoint=True, forwards=FORWARDS_OWN_HOST,
+        local_index=index, host=names,
+    )  # fmt: skip
+    nic = assembly.add_nodes(
+        [f"h{h}-nic{i}" for h, i in said], kind="nic", forwards=FORWARDS_OWN_HOST, local_index=index, host=names
+    )
+    rails = Labels(np.arange(2), ["rail-1", "rail-2"])
+    leaf = assembly.add_nodes(["leaf1", "leaf2"], kind="switch", tier=1, rail=rails)
+    spine = assembly.add_nodes(["spine"], kind="switch", tier=2)
+    beside = index.copy()
+    beside[:2] = [1, 0]
+    assembly.connect(gpu, nic[2 * host + beside], 500, kind="host_io")
+    assembly.connect(nic, leaf[index], 400, kind="access")
+    assembly.connect(leaf, np.repeat(spine, 2), 800)
+    return assembly.finish()

@@ -7,7 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
-from placement_states import FOUR_LEAVES, hosts_by_leaf, isolated_rails, round_robin, swapped_rails
+from placement_states import FOUR_LEAVES, crossed_inside, hosts_by_leaf, isolated_rails, round_robin, swapped_rails
 
 import topo
 from topo.errors import InputError, ParameterError
@@ -160,6 +160,25 @@ def test_a_swapped_pair_of_rails() -> None:
     ]
 
 
+def test_an_accelerator_beside_another_adapter_lands_on_its_rail() -> None:
+    """In one host of three each accelerator is beside the other's adapter: both indices lie on two rails."""
+    fabric = crossed_inside()
+    hosts = hosts_of(fabric)
+    ring = tuple((2 * h + i, 2 * ((h + 1) % 3) + i, 1.0) for h in range(3) for i in range(2))
+    job = Job(6, pairs=ring, pattern="none")
+    scores = placement_affinity(fabric, ["h0", "h1", "h2"], job, pxn=False)
+    assert [(one.local_index, one.rails) for one in scores.mixed_indices] == [
+        (0, ("rail-1", "rail-2")),
+        (1, ("rail-1", "rail-2")),
+    ]
+    # Of the three edges of an index only that between h1 and h2 stays on a rail.
+    assert scores.rail_alignment == pytest.approx(1 / 3)
+    mine = measured(end_tree(hosts), job, placement_of(hosts, job, ["h0", "h1", "h2"]), pxn=False)
+    loads = link_loads(fabric, demand_of(mine))
+    network = loads.is_network_arc & np.repeat(fabric.links.kind.is_any("scale_out"), 2)
+    assert (loads.arc_gbps[network] / loads.capacity_gbps[network]).max() == pytest.approx(scores.max_utilization)
+
+
 @pytest.mark.parametrize(("n", "rails", "without"), [(8, 4, 672), (32, 8, 55_552)])
 def test_rail_only_pairs_without_a_path(n: int, rails: int, without: int) -> None:
     fabric = topo.rail_only(n, rails=rails)
@@ -202,7 +221,12 @@ def test_spreading_helps_only_where_uplinks_are_short() -> None:
     compact, spread = (placement_affinity(thin, hosts_by_leaf(split), Job(12)) for split in ([8, 4], [3, 3, 3, 3]))
     assert compact.max_utilization == pytest.approx(32 / 11 / 2)
     assert spread.max_utilization == pytest.approx(27 / 11 / 2)
-    assert "spreading over more leaf groups helps" in compact.verdict
+    assert "spreading over more leaf groups helps, down to 0.844 of" in compact.verdict  # 27 of 32
+    assert "no other split of the free hosts loads the busiest leaf less" in spread.verdict
+    ring = Job(12, pattern="ring")
+    slow = topo.leaf_spine(leaves=4, spines=1, hosts_per_leaf=8, link_gbps=1, host_gbps=2)
+    # A ring crosses every used leaf once however it is split: nobody says that spreading helps.
+    assert "objective uplink_load looks for" in placement_affinity(slow, hosts_by_leaf([8, 4]), ring).verdict
     full = topo.leaf_spine(**FOUR_LEAVES)
     assert "gains nothing" in placement_affinity(full, hosts_by_leaf([8, 4]), Job(12)).verdict
 
@@ -288,6 +312,10 @@ def test_result_forms(four_leaves) -> None:  # type: ignore[no-untyped-def]
     assert json.loads(scores.to_json())["hop_bytes"] == 392
     assert pickle.loads(pickle.dumps(scores)) == scores
     assert "hop-bytes" in str(scores)
-    assert set(scores.blind_spots()) == set(SCORES)
+    told = {score.name: score for score in scores.scores}
+    assert set(told) == set(SCORES) and told["hop_bytes"].value == 392
+    assert told["cross_leaf_share"].text() == "48.5 %" and told["cross_leaf_share"].better == "less is better"
+    assert told["max_uplink_load"].ignores.startswith("the split over single links")
+    assert json.loads(scores.to_json())["scores"][0]["unit"] == "leaf groups"
     assert len(scores.to_frame()) == len(scores.rows())
     assert Placement.of([1]).rows.flags.writeable is False

@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 from placement_states import count_vectors, superpod_tree, uniform_cost
 
+from topo.placement.bounds import table_of_loads
 from topo.placement.counts import best_counts, water_level, waterfilled_load
+from topo.placement.job import Job
+from topo.placement.profile import pattern_of
+from topo.placement.search import Problem
 from topo.placement.tree import Tree
 
 
@@ -120,3 +124,27 @@ def test_closed_form_values() -> None:
     assert water_level(even, 32) == 8
     with pytest.raises(ValueError, match="do not fit"):
         water_level(even, 33)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_loads_by_leaf_groups_equal_the_table_with_a_second_index(seed: int) -> None:
+    """Halving over loads against the table over (leaf groups, hosts), with pods, other jobs' loads, and without."""
+    rng = np.random.default_rng(seed)
+    pods = rng.permutation(np.repeat(np.arange(3), 3)) if seed % 3 else None
+    free = rng.integers(0, 7, 9)
+    tree = Tree.of_counts([6] * 9, pods=pods)
+    n = int(rng.integers(2, max(3, int(free.sum()))))
+    capacity = [np.ones(9), rng.integers(1, 4, 3).astype(float)][: tree.depth]
+    base = [rng.integers(0, 9, len(level)).astype(float) * (seed % 2) for level in tree.levels]
+    problem = Problem(tree, free, pattern_of(Job(n), 1), "uplink_load", capacity, base)
+
+    def cost(level: int, node: int, k: np.ndarray) -> np.ndarray:
+        cut = k * (n - k)
+        return np.where(cut > 0, (cut + base[level][node]) / capacity[level][node], 0.0)
+
+    expected = {}
+    for m in range(1, 10):
+        found = best_counts(tree, free, n, cost, bottleneck=True, most_leaves=m)
+        if found is not None:
+            expected[m] = found.value
+    assert table_of_loads(problem, list(range(1, 10))) == pytest.approx(expected)

@@ -62,3 +62,26 @@ def test_names_are_refused_by_name() -> None:
             name_mask(hosts, which)
     with pytest.raises(ParameterError, match="4 entries"):
         name_mask(hosts, np.ones(3, bool))
+
+
+def test_host_lists_and_globs() -> None:
+    hosts = hosts_of(topo.leaf_spine(leaves=4, spines=2, hosts_per_leaf=8))  # host-01 to host-32
+
+    def named(*which: str) -> list[int]:
+        return (np.flatnonzero(name_mask(hosts, which)) + 1).tolist()
+
+    assert named("host-[01-05,09]") == [1, 2, 3, 4, 5, 9]
+    assert named("host-[08-12]") == [8, 9, 10, 11, 12]
+    assert named("host-0[1-3]", "host-32") == [1, 2, 3, 32]
+    assert named("host-3[12]") == [31, 32]  # a glob: one of two letters
+    assert named("host-[07]") == [7]  # as a glob it names nothing
+    assert named("host-01,host-1[0-1]") == [1, 10, 11]
+    assert named("host-[!0]*") == list(range(10, 33))
+    with pytest.raises(ParameterError, match="called 'host-33'"):
+        name_mask(hosts, "host-[30-33]")
+    with pytest.raises(ParameterError, match="called 'host-\\[x\\]'"):
+        name_mask(hosts, "host-[x]")
+    with pytest.raises(ParameterError, match="more than"):
+        name_mask(hosts, "host-[01-99999999]")
+    with pytest.raises(ParameterError, match="called 'n\\[1-2\\]'"):
+        name_mask(hosts, "n[1-2]")

@@ -132,3 +132,16 @@ def test_job_files_are_refused_at_their_line(text: str, said: str) -> None:
     with pytest.raises(InputError) as error:
         parse_job(text)
     assert said in str(error.value)
+
+
+def test_a_job_of_absurd_size_is_refused_before_it_is_made() -> None:
+    with pytest.raises(ParameterError, match="more than 4,000,000 ranks"):
+        Job(10**9)
+    import topo
+
+    with pytest.raises(ParameterError, match="3,999,968 are missing"):
+        topo.place(topo.leaf_spine(leaves=4, spines=4, hosts_per_leaf=8), Job(4_000_000))
+    with pytest.raises(ParameterError, match="has no rails; leave same_rail out"):
+        topo.place(
+            topo.leaf_spine(leaves=4, spines=4, hosts_per_leaf=8), Job(4, constraints=Constraints(same_rail=True))
+        )

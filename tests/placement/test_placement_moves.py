@@ -10,7 +10,8 @@ from placement_states import FOUR_LEAVES
 
 import topo
 from topo.errors import ParameterError
-from topo.placement.job import Job
+from topo.placement.fold import hosts_of
+from topo.placement.job import Constraints, Job
 from topo.placement.moves import fewest_hosts_moved, fewest_jobs_restarted, fewest_moves_unspread, what_to_move
 
 
@@ -110,3 +111,40 @@ def test_what_to_move() -> None:
     with pytest.raises(ParameterError, match="are missing"):
         what_to_move(fabric, Job(24), jobs)
     assert "fewest hosts moved" in str(answer)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_constraints_hold_and_nothing_less_will_do(seed: int) -> None:
+    """Against brute force over the leaves of each pod of a small fat tree: within a pod, hosts excluded, a cap."""
+    rng = np.random.default_rng(seed)
+    fabric = topo.fat_tree(8)  # 8 pods of 4 leaves of 4
+    hosts = hosts_of(fabric)
+    owner = np.where(rng.random(128) < 0.6, rng.integers(0, 12, 128), -1)
+    barred = rng.random(128) < 0.15
+    cap = int(rng.integers(2, 5))
+    names = hosts.name
+    jobs = {f"j{j}": names[owner == j].tolist() for j in range(12)}
+    n, most = int(rng.integers(4, 11)), 4
+    rules = Constraints(within="pod", exclude=tuple(names[barred].tolist()), hosts_per_leaf=cap)
+    free, pods = owner < 0, hosts.tree.above[1]
+    best: list[int] = []
+    for pod in range(8):
+        leaves = np.flatnonzero(pods == pod)
+        usable = [np.flatnonzero((hosts.leaf == leaf) & ~barred) for leaf in leaves]
+        f = [min(int(free[u].sum()), cap) for u in usable]
+        room = [min(len(u), cap) for u in usable]
+        if sum(room) >= n:
+            best.append(max(0, n - sum(f)))
+    if not best or int(free.sum()) < n:
+        with pytest.raises(ParameterError, match="within pod hold at most|are missing"):
+            what_to_move(fabric, Job(n, constraints=rules), jobs, at_most_leaves=most)
+        return
+    answer = what_to_move(fabric, Job(n, constraints=rules), jobs, at_most_leaves=most, limit_s=5)
+    assert answer.hosts_moved == len(answer.moves) == min(best)
+    assert len(answer.fewest_jobs) <= len(answer.jobs_restarted)
+    # After the moves the job fits: the places left are free, those taken were free and are not needed.
+    gone, taken = (hosts.numbers([pair[i] for pair in answer.moves]) for i in (0, 1))
+    assert free[taken].all() and not free[gone].any() and len(set(taken.tolist())) == len(taken)
+    after = free.copy()
+    after[gone], after[taken] = True, False
+    topo.place(fabric, Job(n, constraints=rules), busy=~after)

@@ -254,6 +254,34 @@ def test_several_jobs() -> None:
     assert json.loads(found.to_json())["value"] == 5
 
 
+def test_jobs_together_load_the_same_uplinks() -> None:
+    """Two rings of 6 on two leaves of 6, at most 4 of a leaf each: each crosses both leaves, 2 bytes together."""
+    fabric = topo.leaf_spine(leaves=2, spines=2, hosts_per_leaf=6, host_gbps=100, link_gbps=100)
+    rules = Constraints(hosts_per_leaf=4)
+    jobs = [Job(6, name=name, pattern="ring", constraints=rules) for name in ("a", "b")]
+    found = place_jobs(fabric, jobs, objective="uplink_load", budget_s=1.0)
+    assert [p.affinity.max_uplink_load for p in found.placements] == [1, 1]
+    # Alone either needs 1; together both uplinks of 2 carry 2 of 2 x 100G: the bound of the single jobs is not met.
+    assert (found.value, found.lower_bound, found.gap) == (2, 1, 1)
+    assert found.slowdown == {"a": 1.0, "b": 1.0}
+    narrow = topo.leaf_spine(leaves=2, spines=1, hosts_per_leaf=6, host_gbps=100, link_gbps=100)
+    slowed = place_jobs(narrow, jobs, objective="uplink_load", budget_s=0.5)
+    assert slowed.slowdown == {"a": 2.0, "b": 2.0} and "slowdown of b" in str(slowed)
+    # A byte of a job that is sent thirty times as often weighs the same once both run at line rate.
+    heavy = [jobs[0], Job(6, name="b", pattern="ring", pattern_bytes=30, constraints=rules)]
+    assert place_jobs(fabric, heavy, objective="uplink_load", budget_s=0.5).value == pytest.approx(2)
+
+
+def test_a_job_with_a_narrow_choice_goes_first() -> None:
+    """Largest first would take leaf-1, where alone the small one may lie."""
+    fabric = topo.leaf_spine(leaves=2, spines=2, hosts_per_leaf=4)
+    jobs = [Job(4, name="large"), Job(3, name="small", constraints=Constraints(within="leaf-1"))]
+    found = place_jobs(fabric, jobs, budget_s=0.5)
+    assert [p.leaf_counts for p in found.placements] == [{"leaf-2": 4}, {"leaf-1": 3}]
+    with pytest.raises(ParameterError, match="'third' needs 2 hosts.*within = leaf-1"):
+        place_jobs(fabric, [*jobs[1:], Job(2, name="third", constraints=Constraints(within="leaf-1"))])
+
+
 def test_exchange_mends_what_greedy_spoils() -> None:
     """Free 3, 3, 2: jobs 4 and 4. Never below the bound, hosts never shared."""
     fabric = topo.leaf_spine(leaves=3, spines=2, hosts_per_leaf=3)

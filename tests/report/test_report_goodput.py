@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+import time
 from xml.etree import ElementTree
 
 import pytest
 
 import topo
 from topo.analysis.collectives.carried import Wire
-from topo.report.asked import SECTIONS, LeftOut
+from topo.report.asked import _MOST_ENDPOINTS, SECTIONS, LeftOut
 from topo.report.content import Grid, Picture, Section, Text
 from topo.report.goodput import GoodputAnswers
 from topo.view.bars import Bar, draw_waterfall
@@ -22,7 +23,8 @@ def opened(report: topo.report.Report) -> Section:
 
 
 def picture(section: Section) -> Picture:
-    (found,) = [item for item in section.items if isinstance(item, Picture)]
+    found, by_size = [item for item in section.items if isinstance(item, Picture)]
+    assert "message size" in by_size.drawing.svg
     return found
 
 
@@ -73,6 +75,35 @@ def test_beside_it_stand_algorithms_of_one_gib(tapered: topo.report.Report) -> N
     assert float(grid.rows[0][1].removesuffix(" ms")) == pytest.approx(1e3 * ring.time_s, rel=1e-3)
 
 
+def test_time_against_message_size_is_latency_and_transfer(tapered: topo.report.Report) -> None:
+    *_, drawn = [item for item in opened(tapered).items if isinstance(item, Picture)]
+    root = ElementTree.fromstring(drawn.drawing.svg)
+    titles = [one.findtext("{http://www.w3.org/2000/svg}title") or "" for one in root.iter()]
+    points = [title for title in titles if title.startswith("ring: ")]
+    assert len(points) == 13
+    for size, title in zip([1 << power for power in range(10, 35, 2)], points, strict=True):
+        own = topo.collective_time(tapered.fabric, bytes=float(size), algorithm="ring", wire=Wire())
+        assert float(title.split()[1].replace(",", "")) == pytest.approx(1e3 * own.time_s, rel=1e-3)
+
+
+def test_a_standing_without_spread_is_exact_and_no_rounding_is_printed() -> None:
+    # Contiguous on rails: no draw of a hash matters, and none is told as +- 1e-14.
+    answer = topo.goodput(topo.load("nvidia-superpod-h100-1su"), bytes=2.0**30)
+    assert [level.standing.kind for level in answer.levels] == [*["exact"] * 7, "model"]
+    assert "e-1" not in str(answer) and all(level.half_width_gbps == 0 for level in answer.levels)
+    assert all(level.mean_time_gbps == level.gbps for level in answer.levels)
+
+
+@pytest.mark.parametrize("name", ["nvidia-superpod-gb200-2su-nvl72", "nvidia-superpod-h100-4su"])
+def test_opened_fabrics_of_a_thousand_have_it_by_default(name: str) -> None:
+    from topo.report.asked import asked_or_left_out
+    from topo.report.goodput import ask_goodput
+
+    start = time.process_time()
+    found = asked_or_left_out("goodput", topo.load(name), None, lambda named: ask_goodput(topo.load(name)))
+    assert isinstance(found, GoodputAnswers) and time.process_time() - start < 30
+
+
 def test_html_markdown_and_json_hold_it(tapered: topo.report.Report) -> None:
     page = tapered.to_html()
     headings = re.findall(r"<h2[^>]*>(.*?)</h2>", page)
@@ -100,8 +131,7 @@ def test_endpoints_without_a_path_are_told() -> None:
 
 
 def test_large_fabrics_leave_it_out_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("topo.report.asked._MOST_ENDPOINTS", dict.fromkeys(("goodput", "throughput", "collisions",
-                                                                            "failures", "wiring"), 4))  # fmt: skip
+    monkeypatch.setattr("topo.report.asked._MOST_ENDPOINTS", dict.fromkeys(_MOST_ENDPOINTS, 4))
     report = topo.make_report(topo.leaf_spine(leaves=2, spines=2, hosts_per_leaf=4))
     assert isinstance(report.goodput, LeftOut)
     (only,) = opened(report).items

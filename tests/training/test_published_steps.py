@@ -179,3 +179,23 @@ def test_memory_of_the_four_models_is_exact(
     assert plain.layer_state_bytes / 2**30 == pytest.approx(states, rel=1e-12)
     assert plain.activation_bytes / 2**30 == pytest.approx(whole, rel=1e-12)
     assert both.activation_bytes / 2**30 == pytest.approx(saved, rel=1e-9)
+
+
+# SC'21, table 2: days for 300 billion tokens at the printed TFLOP/s; 8 T P / (n X) and equation 3.
+@pytest.mark.parametrize(
+    ("parameters", "tokens", "ranks", "tflops", "days"),
+    [(175e9, 300e9, 1024, 140, 33.9), (1008e9, 450e9, 3072, 163, 83.9)],
+)  # fmt: skip
+def test_training_days_at_the_printed_rates(
+    parameters: float, tokens: float, ranks: int, tflops: float, days: float
+) -> None:
+    assert 8 * tokens * parameters / (ranks * tflops * 1e12) / 86400 == pytest.approx(days, abs=0.06)
+
+
+def test_strong_scaling_of_both_columns_of_megascale() -> None:
+    printed = ((0.9689, 0.9281, 0.9330), (0.9817, 0.8891, 0.8466))
+    columns = (megascale(), [p for p in megatron_on_megascale() if p.plan.ranks >= 3072])
+    for points, wanted in zip(columns, printed, strict=True):
+        base, *others = points
+        found = [base.time_s * base.plan.ranks / p.time_s / p.plan.ranks for p in others]
+        assert found == pytest.approx(wanted, abs=6e-5)

@@ -1,5 +1,7 @@
 """The waterfall: worked cases, its end against the collective's time, bars that add up, and one that is negative."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -158,7 +160,8 @@ def test_a_failure_that_helps_the_mean_is_printed_so() -> None:
     assert answer.levels[5].lost_gbps < 0
     assert "+" in str(answer)
     with pytest.raises(DisconnectedError, match="no path"):
-        goodput(f, demand=flows, failed=broken, samples=2)
+        goodput(f, demand=flows, statistic="slowest", failed=broken, samples=2)
+    assert goodput(f, demand=flows, samples=2).statistic == "mean"
 
 
 def test_oversubscription_takes_the_best_routing_not_the_even_split() -> None:
@@ -203,3 +206,27 @@ def test_relays_inside_a_domain_do_not_lift_a_level_above_the_port() -> None:
     answer = goodput(f, f.endpoints[:512], samples=4)
     assert answer.levels[2].gbps == pytest.approx(answer.levels[1].gbps)
     assert all(level.lost_gbps > -1e-9 for level in answer.levels)
+
+
+def test_a_rate_of_the_mean_time_is_offered_and_no_larger(superpod: Fabric) -> None:
+    answer = goodput(superpod, rings(superpod, ALTERNATING), samples=40)
+    drawn = answer.levels[4]
+    assert drawn.mean_time_gbps < drawn.gbps and drawn.standing.kind == "sampled"
+    assert answer.levels[1].mean_time_gbps == answer.levels[1].gbps
+
+
+def test_all_to_all_of_fifteen_thousand_takes_seconds() -> None:
+    f = topo.load("alibaba-hpn-pod")
+    start = time.process_time()
+    answer = goodput(f, None, "all_to_all", routing="spray")
+    assert time.process_time() - start < 10
+    assert answer.levels[3].gbps == pytest.approx(370.7, abs=0.05) and answer.levels[3].standing.kind == "exact"
+
+
+def test_two_to_one_as_contention_with_hashed_paths() -> None:
+    f = topo.leaf_spine(leaves=8, spines=16, hosts_per_leaf=32, link_gbps=400)
+    rows = f.endpoints.reshape(8, 32)
+    beside = all_to_all(f, rows[:, 16:].ravel())
+    spine = State.without(f, nodes="spine-01")
+    answer = goodput(f, rows[:, :16].ravel(), "all_to_all", bytes=2.0**28, failed=spine, others=beside, samples=60)
+    assert left(answer)[3:] == pytest.approx([392.1, 348.7, 330.2, 176.7, 167.8], abs=6)

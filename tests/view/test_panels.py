@@ -24,7 +24,8 @@ SVG = "{http://www.w3.org/2000/svg}"
 NAMES = (
     "alibaba-hpn-segment", "amd-mi300x-8", "deepseek-fire-flyer-2", "deepseek-mpft", "huawei-cloudmatrix384",
     "huawei-ub-mesh-pod", "intel-gaudi3", "leaf-spine-2to1", "meta-llama3-24k", "nvidia-dgx-a100", "nvidia-dgx-b300",
-    "nvidia-dgx-h100", "nvidia-dgx-h100-nvlink-256", "nvidia-gb200-nvl72", "nvidia-superpod-a100-7su",
+    "nvidia-dgx-h100", "nvidia-dgx-h100-nvlink-256", "nvidia-gb200-nvl72", "nvidia-gb300-nvl72",
+    "nvidia-superpod-a100-7su",
     "nvidia-superpod-b300-spectrumx-1su-dgx", "nvidia-superpod-b300-spectrumx-2su",
     "nvidia-superpod-gb200-2su-nvl72", "nvidia-superpod-h100-4su", "nvidia-superpod-h100-4su-dgx", "ualink-1024",
 )  # fmt: skip
@@ -122,6 +123,26 @@ def test_labels_lie_on_no_box_and_on_no_other_label(fabric: Fabric) -> None:
         assert label[0] >= 0 and label[2] <= WIDTH
         assert not any(overlap(label, box) > 2 for box in boxes)
     assert not any(overlap(x, y) > 2 for x, y in combinations(labels, 2))
+
+
+def test_texts_of_the_margin_stand_apart(fabric: Fabric) -> None:
+    """Headings, row heads and totals at the left: none is written over another."""
+    root = ElementTree.fromstring(draw_tiers(fabric).svg)
+    left = [e for e in root.iter(f"{SVG}text") if float(e.get("x", "0")) == 12]
+    at = sorted(float(e.get("y", "0")) for e in left)
+    assert len(at) > 3 and min(below - above for above, below in pairwise(at)) > 11
+
+
+@pytest.mark.parametrize(
+    ("name", "legs", "cables"),
+    [("alibaba-hpn-pod", 30720, 15360), ("nvidia-superpod-b300-spectrumx-16su", 32768, 16384)],
+)
+def test_legs_are_called_links_and_their_cables_are_counted(name: str, legs: int, cables: int) -> None:
+    drawing = draw_tiers(topo.load(name))
+    assert f"{legs:,} of the links are legs of {cables:,} cables: a breakout splits one port." in drawing.notes
+    assert "Leaf to host: 30,720 cables" not in drawing.alt and "16,384 cables" not in drawing.alt
+    assert ("Spine to leaf: 14,400 cables" in drawing.alt) is (name == "alibaba-hpn-pod")  # whole cables stay cables
+    assert not any("legs" in note for note in draw_tiers(topo.load("nvidia-superpod-h100-4su")).notes)
 
 
 def overlap(x: tuple[float, float, float, float], y: tuple[float, float, float, float]) -> float:

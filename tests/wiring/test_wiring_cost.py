@@ -104,3 +104,26 @@ def test_most_priced_bounds_the_work() -> None:
     answer = validate(found, design, bisection=False, most_priced=2)
     assert (answer.consequence.n_faults, answer.consequence.n_priced) == (3, 2)
     assert sum(one.price is not None for one in answer.findings) == 2
+
+
+def test_no_kind_of_fault_takes_all_the_prices() -> None:
+    """Thirty cables lack and two are exchanged: of five prices the exchange has one."""
+    design = fabric_of(2)
+    gone = np.flatnonzero((design.nodes.tier[design.link_a] > 0) & (design.nodes.tier[design.link_b] > 0))[::4][:12]
+    one, other = pair_rows(design, "leaf-2", "spine-1")[1], pair_rows(design, "leaf-7", "spine-4")[1]
+    port_b = design.links.port_b.copy()
+    port_b[[one, other]] = port_b[[other, one]]
+    from dataclasses import replace
+
+    found = replace(design, links=replace(design.links, port_b=port_b)).without(links=np.setdiff1d(gone, [one, other]))
+    answer = validate(found, design, bisection=False, most_priced=5)
+    priced = [item.code for item in answer.findings if item.price is not None]
+    assert len(priced) == 5 and "swapped" in priced
+
+
+def test_more_than_was_planned_is_all_of_it() -> None:
+    from topo.result import Standing
+    from topo.wiring import Measured
+
+    shown = Measured("bisection bandwidth", "Gb/s", Standing("bracket", ""), 100, 110, 108, 130).text()
+    assert shown.endswith("(98.18 to 100 %)")

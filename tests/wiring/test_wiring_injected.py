@@ -30,6 +30,10 @@ from topo.source import catalog
 from topo.table import Labels
 from topo.wiring import validate
 from topo.wiring.cabling import Cabling
+from topo.wiring.matching import lay_over, matched_by_name
+
+NO_FREE_PORT = ("missing", "bundle", "swap")
+"""Where every port of every switch is cabled nothing can be moved."""
 
 FAMILIES: dict[str, tuple[Callable[[], Fabric], tuple[str, ...]]] = {
     "leaf-spine 32 x 16 x 2": (lambda: topo.leaf_spine(32, 16, 16, parallel=2), SWITCH_KINDS),
@@ -47,6 +51,34 @@ FAMILIES: dict[str, tuple[Callable[[], Fabric], tuple[str, ...]]] = {
     "dual top of rack": (lambda: topo.load("alibaba-hpn-segment"), SWITCH_KINDS + HOST_KINDS),
     "four planes": (lambda: topo.multi_plane(1024, planes=4, nic_gbps=800, radix=64), (*SWITCH_KINDS, "nicmissing")),
     "rails alone": (lambda: topo.rail_only(1024, rails=4, radix=64), (*SWITCH_KINDS, "nicmissing", "railswap")),
+    "joined zones": (lambda: topo.load("deepseek-fire-flyer-2"), SWITCH_KINDS),
+    "12-ary 3-tree": (lambda: topo.k_ary_n_tree(12, 3), NO_FREE_PORT),
+    "extended tree": (lambda: topo.xgft([16, 16, 8], [1, 16, 16]), NO_FREE_PORT),
+    "two tiers, 64 ports": (lambda: topo.load("deepseek-ft2"), NO_FREE_PORT),
+    "pods under narrow cores": (
+        lambda: topo.tapered_pods(
+            4, leaves_per_pod=32, hosts_per_leaf=4, rails=8, spines_per_pod=16, taper=7, spine_radix=128
+        ),
+        (*SWITCH_KINDS, "nicmissing"),
+    ),
+    "rails, A100 7 SU": (lambda: topo.load("nvidia-superpod-a100-7su"), SWITCH_KINDS + HOST_KINDS),
+    "rails, GB200 1 SU": (lambda: topo.load("nvidia-superpod-gb200-1su"), SWITCH_KINDS + HOST_KINDS),
+    "rails, GB300 16 SU": (lambda: topo.load("nvidia-superpod-gb300-16su"), SWITCH_KINDS + HOST_KINDS),
+    "rails, B300 XDR 4 SU": (lambda: topo.load("nvidia-superpod-b300-xdr-4su"), SWITCH_KINDS + HOST_KINDS),
+    "rails in two planes, B300": (
+        lambda: topo.load("nvidia-superpod-b300-spectrumx-2su"),
+        NO_FREE_PORT + HOST_KINDS,
+    ),
+    "split host links, MegaScale": (lambda: topo.load("bytedance-megascale"), SWITCH_KINDS + HOST_KINDS),
+    "rails alone, eight": (lambda: topo.rail_only(512, rails=8, radix=64), NO_FREE_PORT + HOST_KINDS),
+    "dual top of rack, rails apart": (
+        lambda: topo.dual_tor(8, hosts_per_segment=32, rails=8, tors=2, planes=2, join_rails=False, radix=64),
+        NO_FREE_PORT + HOST_KINDS,
+    ),
+    "eight planes": (
+        lambda: topo.multi_plane(512, planes=8, nic_gbps=800, radix=64),
+        (*NO_FREE_PORT, "nicmissing", "railswap"),
+    ),
 }
 N_FAULTS = ((1, 4), (10, 3), (50, 1))
 LEAST = {1: 1.0, 10: 1.0, 50: 0.99}
@@ -125,13 +157,60 @@ def without_names(fabric: Fabric, seed: int) -> Fabric:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_against_the_design_by_structure(family: str) -> None:
     """Without any name no more operations are needed than with them, and never fewer than the bound says."""
-    kinds = SWITCH_KINDS
     for n, seed in ((0, 0), (1, 1), (10, 2)):
+        kinds = tuple(kind for kind in SWITCH_KINDS if kind in FAMILIES[family][1])
         fabric = inject(good(family), n, seed, kinds).fabric if n else good(family)
         answer = validate(without_names(fabric, seed), good(family), consequence=False)
         known = validate(fabric, good(family), consequence=False)
         assert answer.least_operations <= answer.n_operations <= known.n_operations
         assert (answer.n_operations == 0) == (n == 0)
+
+
+def without_ports(fabric: Fabric, seed: int) -> Fabric:
+    """Every port called by a word of its own that tells nothing."""
+    words = [f"x{i}" for i in np.random.default_rng(seed).permutation(len(fabric.ports))]
+    return replace(fabric, ports=replace(fabric.ports, label=Labels.of(words)))
+
+
+def least_by_device(fabric: Fabric, design: Fabric) -> int:
+    """Operations when every device is known and ports do not count."""
+    sides = Cabling.of(fabric), Cabling.of(design)
+    return len(lay_over(*sides, matched_by_name(*sides), by_device=True).best)
+
+
+@pytest.mark.parametrize("family", sorted(FAMILIES.keys() - {"split host links, MegaScale", "rails, GB300 16 SU"}))
+def test_against_the_design_by_neither_names_nor_ports(family: str) -> None:
+    """As few operations as with every device known, though only what is joined to what is left to go by."""
+    kinds = tuple(kind for kind in SWITCH_KINDS if kind in FAMILIES[family][1])
+    for n, seed in ((0, 0), (1, 1), (10, 2)):
+        fabric = inject(good(family), n, seed, kinds).fabric if n else good(family)
+        answer = validate(without_ports(without_names(fabric, seed), seed), good(family), consequence=False)
+        assert answer.least_operations <= answer.n_operations <= least_by_device(fabric, good(family))
+        assert (answer.n_operations == 0) == (n == 0)
+        assert n == 0 or "what they are joined to" in answer.rules[0]
+
+
+def test_hosts_under_other_names_and_ports_of_another_maker() -> None:
+    """Adapters of a host are known to be of one host, and their ranks; nothing else is called as planned."""
+    design = good("rails, H100 4 SU")
+    fabric = inject(design, 10, 7, SWITCH_KINDS + HOST_KINDS).fabric
+    nodes = fabric.nodes
+    hosts = [None if host is None else f"n{int(host.split('-')[1]) * 7}" if host.startswith("host-") else f"m-{host}"
+             for host in nodes.host.values().tolist()]  # fmt: skip
+    names = [f"{host}{name[len(own) :]}" if host else f"device {i}" for i, (host, own, name) in
+             enumerate(zip(hosts, nodes.host.values().tolist(), nodes.name.tolist(), strict=True))]  # fmt: skip
+    called = replace(fabric, nodes=replace(nodes, name=np.array(names), host=Labels.of(hosts)))
+    answer = validate(without_ports(called, 3), design, consequence=False)
+    assert "what they are joined to" in answer.rules[0]
+    assert answer.n_operations <= least_by_device(fabric, design)
+
+
+@pytest.mark.parametrize("name", ["nvidia-superpod-h100-4su", "nvidia-superpod-b200-16su", "leaf-spine-2to1"])
+def test_a_small_or_other_wiring_is_not_forced_into_a_design(name: str) -> None:
+    """By neighbours alone nearly everything fits into something larger: that is no answer."""
+    for fabric in (topo.leaf_spine(4, 4, 4), good("tapered pods"), good("rails, GB200 1 SU")):
+        answer = validate(without_ports(without_names(fabric, 0), 0), topo.load(name), consequence=False)
+        assert [one.code for one in answer.findings] == ["wrong-design"]
 
 
 def test_two_exchanged_leaves_are_one_finding_beside_the_other_faults() -> None:

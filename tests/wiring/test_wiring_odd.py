@@ -62,3 +62,19 @@ def test_an_answer_or_one_sentence(seed: int) -> None:
             continue
         json.loads(answer.to_json())
         assert to_text(answer) and to_csv(answer) and to_junit(answer)
+
+
+def test_a_spine_without_any_uplink_is_told_with_the_core_it_lacks() -> None:
+    """Its pod's other spines go up; the one core with free ports is where it belongs."""
+    design = topo.tapered_pods(
+        4, leaves_per_pod=8, hosts_per_leaf=8, spines_per_pod=4, taper=2, leaf_radix=32, spine_radix=32, core_radix=32
+    )
+    names = design.nodes.name
+    spine = int(np.flatnonzero(names == "pod-2-spine-3")[0])
+    above = (design.link_a == spine) & (design.nodes.tier[design.link_b] == 3)
+    above |= (design.link_b == spine) & (design.nodes.tier[design.link_a] == 3)
+    answer = validate(design.without(links=np.flatnonzero(above)), bisection=False)
+    told = [one for one in answer.findings if one.severity != "note"]
+    assert {one.code for one in told} <= {"pair-absent", "uplinks-fewer"}
+    assert all("pod-2-spine-3" in one.place for one in told)
+    assert sum(len(one.lacks) for one in told) == int(above.sum())

@@ -114,7 +114,7 @@ def test_ndr_leaf_that_is_not_there_is_one_finding(ndr: Validation) -> None:
     (leaf,) = (one for one in ndr.findings if one.code == "leaf-missing")
     assert "rail 3" in leaf.place
     assert "none of 10 hosts" in leaf.evidence
-    assert "port(s) 5, 6 are free on every switch" in leaf.evidence
+    assert "free on every switch above these leaves: ports 5, 6" in leaf.evidence
     assert not places(ndr, "nic-missing")
 
 
@@ -122,9 +122,10 @@ def test_ndr_prices(ndr: Validation) -> None:
     theta = ndr.consequence.measures[0]
     assert (round(theta.healthy_lower, 4), round(theta.found_lower, 3)) == (1.0, 0.487)
     assert ndr.consequence.first_aid_theta == pytest.approx(0.7622, abs=5e-5)
-    (bisection,) = (one for one in ndr.consequence.measures if one.name.startswith("bisection"))
+    (bisection, worst) = (one for one in ndr.consequence.measures if one.name.startswith("bisection"))
     assert bisection.healthy_lower == bisection.healthy_upper
     assert 0.9 < bisection.share_lower <= bisection.share_upper < 1
+    assert bisection.share_upper < worst.share_lower <= worst.share_upper < 1
 
 
 def test_director_without_a_plan(director: Validation) -> None:

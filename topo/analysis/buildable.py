@@ -10,7 +10,7 @@ import numpy as np
 
 from topo.analysis.inventory import tier_name
 from topo.fabric import Fabric, expect_fabric
-from topo.parts import SWITCHES, SwitchPart
+from topo.parts import SWITCHES, SwitchPart, switch_part
 from topo.result import Result, Row, Standing
 from topo.table import Array
 from topo.units import format_gbps
@@ -95,9 +95,11 @@ class Buildable(Result):
 
 def _refusal(use: SwitchUse) -> str:
     more = f" and {use.n_switches - 1:,} more" if use.n_switches > 1 else ""
+    # Where the rate alone would fit, it is the ports that do not.
+    ports = f", but as {switch_part(use.nearest).modes_text}" if use.total_gbps <= use.nearest_gbps else ""
     return (
         f"{use.example}{more}: {use.used_text} make {format_gbps(use.total_gbps)}; the nearest listed, {use.nearest}, "
-        f"has {format_gbps(use.nearest_gbps)}"
+        f"has {format_gbps(use.nearest_gbps)}{ports}"
     )
 
 

@@ -52,6 +52,17 @@ class SwitchGroup:
     n_free_ports: int
     port_gbps: float | None
     """Most common rate of their ports; None where no port states one."""
+    port_rates: tuple[tuple[int, float], ...] = ()
+    """How many ports have which rate, slowest first, as breakouts give several; legs count one by one."""
+
+    @property
+    def ports_text(self) -> str:
+        """The ports with their rates."""
+        if len(self.port_rates) > 1:
+            of_each = " and ".join(f"{count:,} of {format_gbps(rate)}" for count, rate in self.port_rates)
+            return f"{self.n_ports:,} ports, {of_each}"
+        rate = f" of {format_gbps(self.port_gbps)}" if self.port_gbps is not None else ""
+        return f"{self.n_ports:,} ports{rate}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +140,7 @@ class Inventory(Result):
         ]
         for group in (*self.switch_groups, *self.scale_up_groups):
             part = f" {group.part}" if group.part else ""
-            rate = f" of {format_gbps(group.port_gbps)}" if group.port_gbps is not None else ""
-            text = (
-                f"{group.n_switches:,}, {group.n_ports:,} ports{rate}: "
-                f"{group.n_used_ports:,} used, {group.n_free_ports:,} free"
-            )
+            text = f"{group.n_switches:,}, {group.ports_text}: {group.n_used_ports:,} used, {group.n_free_ports:,} free"
             rows.append(Row(f"{group.tier_name} switches{part}", text, standing=_COUNTED))
         rows += self._link_rows()
         rows += self.injection_rows("all endpoints at once")
@@ -314,10 +321,10 @@ def _switch_groups(fabric: Fabric, switches: Array) -> tuple[SwitchGroup, ...]:
         tier, part = divmod(value, n_parts)
         label = str(nodes.part.labels[part - 1]) if part else ""
         free = int(n_ports[i] - n_used[i])
-        rate = _most_common(ports.gbps[group == i])
-        out.append(
-            SwitchGroup(tier, tier_name(tier), label, int(n_switches[i]), int(n_ports[i]), int(n_used[i]), free, rate)
-        )
+        rates = _port_rates(ports.gbps[group == i])
+        most = max(rates, key=lambda pair: (pair[0], -pair[1]))[1] if rates else None
+        counts = (int(n_switches[i]), int(n_ports[i]), int(n_used[i]))
+        out.append(SwitchGroup(tier, tier_name(tier), label, *counts, free, most, rates))
     return tuple(out)
 
 
@@ -330,9 +337,9 @@ def _built_in_ports(fabric: Fabric) -> Array:
     return built_in
 
 
-def _most_common(rates: Array) -> float | None:
+def _port_rates(rates: Array) -> tuple[tuple[int, float], ...]:
     values, counts = np.unique(rates[~np.isnan(rates)], return_counts=True)
-    return float(values[np.argmax(counts)]) if len(values) else None
+    return tuple(zip(counts.tolist(), values.tolist(), strict=True))
 
 
 def _tier_pairs(network: Network, rates: Array) -> tuple[TierPair, ...]:

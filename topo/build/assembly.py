@@ -26,6 +26,8 @@ __all__ = ["MOST_ROWS", "Assembly", "numbered", "refuse_too_many"]
 MOST_ROWS = 64_000_000
 """Most nodes, and most links, of a fabric that is built: some ten gigabytes."""
 
+_MOST_LEGS = 64
+
 _GROUPS = ("host", "domain", "rail", "plane", "pod", "rack", "chassis", "part", "coordinates")
 _CAGED = ("access", "scale_out", "storage", "management")
 
@@ -190,6 +192,8 @@ class Assembly:
         With ``legs`` the nodes of ``b`` split their ports: so many successive links of a node are legs of one
         cable that takes one port of its radix.
         """
+        if not 1 <= legs <= _MOST_LEGS:
+            raise ParameterError(f"a breakout of {legs} is asked for; a port splits into at most {_MOST_LEGS} legs")
         ends = np.stack(np.broadcast_arrays(np.asarray(a), np.asarray(b)), axis=-1).reshape(-1, 2)
         self._ends.append(ends.astype(np.int32))
         self._rates.append(float(gbps))
@@ -203,17 +207,19 @@ class Assembly:
         self._cables.append(cable)
 
     def stripe(
-        self, lower: ArrayLike, upper: ArrayLike, parallel: int, gbps: float, *, kind: str = "scale_out"
+        self, lower: ArrayLike, upper: ArrayLike, parallel: int, gbps: float, *, kind: str = "scale_out", legs: int = 1
     ) -> None:
         """Join every node of ``lower`` to every node of ``upper`` by ``parallel`` links, within each leading group.
 
         Arrays of shape (..., n_lower) and (..., n_upper) with equal leading shape: each group is joined within itself.
+        With ``legs`` the nodes of ``lower`` split their ports, and stand second in the links.
         """
         low, up = np.asarray(lower), np.asarray(upper)
         refuse_too_many(float(low.size) * up.shape[-1] * parallel + sum(map(len, self._ends)), "links")
         pair_a = np.repeat(low[..., :, None], up.shape[-1], axis=-1)
         pair_b = np.broadcast_to(up[..., None, :], pair_a.shape)
-        self.connect(np.repeat(pair_a.ravel(), parallel), np.repeat(pair_b.ravel(), parallel), gbps, kind=kind)
+        ends = (np.repeat(pair_a.ravel(), parallel), np.repeat(pair_b.ravel(), parallel))
+        self.connect(*(ends if legs == 1 else ends[::-1]), gbps, kind=kind, legs=legs)
 
     def finish(self, origin: Origin | None = None) -> Fabric:
         """The fabric.

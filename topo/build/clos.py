@@ -10,7 +10,15 @@ import numpy as np
 
 from topo.build.assembly import Assembly, numbered
 from topo.build.hosts import HostPorts, add_hosts
-from topo.build.layers import SWITCH_WORDS, Layer, add_layer, even_width, positive, split_ports
+from topo.build.layers import (
+    SWITCH_WORDS,
+    Layer,
+    add_layer,
+    even_width,
+    positive,
+    refuse_split_above,
+    split_ports,
+)
 from topo.errors import ParameterError
 from topo.fabric import Fabric, Origin
 from topo.table import Array, Labels
@@ -25,7 +33,8 @@ _BLOCK = {2: "pod", 3: "zone"}
 class ClosPlan:
     """A folded Clos to stand over hosts: the leaves take the hosts' ports in order, ``ends_per_leaf`` each.
 
-    ``leaf_radix`` 0 gives leaves just the ports they use; ``breakout`` is how many host links share a leaf's port.
+    ``leaf_radix`` 0 gives leaves just the ports they use; ``breakout`` is how many host links share a leaf's port, and
+    ``uplink_breakout`` how many links of link_gbps / uplink_breakout share one above.
     """
 
     ends_per_leaf: int
@@ -33,6 +42,7 @@ class ClosPlan:
     link_gbps: float
     leaf_radix: int = 0
     breakout: int = 1
+    uplink_breakout: int = 1
     ports_per_cage: int = 0
     switch_part: str | None = None
     leaf_part: str | None = None
@@ -70,12 +80,13 @@ class ClosPlan:
                 assembly,
                 below,
                 layer,
-                self.link_gbps,
+                self.link_gbps / self.uplink_breakout,
                 tier=tier,
                 switch=SWITCH_WORDS.get(tier, f"tier{tier}"),
                 block=_BLOCK.get(tier, f"block{tier}"),
                 part=self.switch_part,
-                ports_per_cage=self.ports_per_cage,
+                ports_per_cage=self.ports_per_cage * self.uplink_breakout,
+                legs=self.uplink_breakout,
             )
         return rows
 
@@ -182,22 +193,44 @@ def sized_clos(
     taper: float | Sequence[float] = 1.0,
     link_gbps: float,
     host_gbps: float,
+    breakout: int = 1,
+    uplink_breakout: int = 1,
 ) -> ClosPlan:
     """The smallest folded Clos of these tiers, radices and tapers that takes ``ends`` host ports.
+
+    ``breakout`` of them share a port of a leaf; with ``uplink_breakout`` n every uplink of a leaf is n legs, and a
+    spine has n times its radix in ports of link_gbps / n.
 
     >>> [(layer.children, layer.width) for layer in sized_clos(64, tiers=3, radix=8, link_gbps=1, host_gbps=1).layers]
     [(4, 4), (4, 2)]
 
     :raises ParameterError: the ends do not fit, with the most that do.
     """
-    positive(hosts=ends, tiers=tiers)
+    positive(hosts=ends, tiers=tiers, breakout=breakout, uplink_breakout=uplink_breakout)
+    refuse_split_above(uplink_breakout, tiers)
     radices = _per_tier(radix, tiers, "radix")
     tapers = _per_tier(taper, max(tiers - 1, 1), "taper")
     positive(**{f"radix of tier {i}": int(r) for i, r in enumerate(radices, 1)})
     if any(not (t > 0 and math.isfinite(t)) for t in tapers):
         raise ParameterError(f"taper is {taper!r}; it must be above 0, 1.0 for non-blocking")
-    down, layers = _sized(ends, [int(r) for r in radices], [float(t) for t in tapers], link_gbps, host_gbps)
-    return ClosPlan(down, tuple(layers), link_gbps, leaf_radix=int(radices[0]))
+    ports = [int(r) * (uplink_breakout if tier else 1) for tier, r in enumerate(radices)]
+    down, layers = _sized(
+        ends,
+        ports,
+        [float(t) for t in tapers],
+        link_gbps,
+        host_gbps,
+        breakout=breakout,
+        uplink_breakout=uplink_breakout,
+    )
+    return ClosPlan(
+        down,
+        tuple(layers),
+        link_gbps,
+        leaf_radix=ports[0],
+        breakout=breakout,
+        uplink_breakout=uplink_breakout,
+    )
 
 
 def _per_tier(value: float | Sequence[float], n: int, name: str) -> list[float]:
@@ -208,14 +241,25 @@ def _per_tier(value: float | Sequence[float], n: int, name: str) -> list[float]:
     return list(value)
 
 
-def _sized(hosts: int, radices: list[int], tapers: list[float], link: float, host: float) -> tuple[int, list[Layer]]:
+def _sized(
+    hosts: int,
+    radices: list[int],
+    tapers: list[float],
+    link: float,
+    host: float,
+    *,
+    breakout: int,
+    uplink_breakout: int,
+) -> tuple[int, list[Layer]]:
     """Hosts a leaf and the layers above, each as small as the hosts allow."""
     tiers = len(radices)
     if tiers == 1:
-        if hosts > radices[0]:
-            raise ParameterError(f"{hosts} hosts do not fit one switch of {radices[0]} ports; use more tiers")
+        if hosts > radices[0] * breakout:
+            shared = f" that {breakout} share each" if breakout > 1 else ""
+            raise ParameterError(f"{hosts} hosts do not fit one switch of {radices[0]} ports{shared}; use more tiers")
         return hosts, []
-    down, uplinks = split_ports(radices[0], tapers[0], down_gbps=host, up_gbps=link)
+    down, uplinks = split_ports(radices[0], tapers[0], down_gbps=host * breakout, up_gbps=link)
+    down, uplinks = down * breakout, uplinks * uplink_breakout
     most = down
     for tier in range(1, tiers):
         most *= radices[tier] if tier == tiers - 1 else split_ports(radices[tier], tapers[tier])[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from topo.build.opened import HostNames, OpenedHosts, add_opened_hosts, notes_of
 from topo.build.planes import Plan
 from topo.build.plans import ClosOver, hosts_per_unit_of
 from topo.build.scale_up import add_domains
+from topo.build.scale_up_mesh import DIRECT, DirectDomain, add_direct_domains
 from topo.document import nearest
 from topo.errors import ParameterError
 from topo.fabric import FORWARDS_NOTHING, Fabric, Origin
@@ -33,6 +34,9 @@ class ClusterHosts:
     ``inside`` opens them; without it a server is its compute adapters, and a rack its accelerators with the ports of
     the adapters that serve them. ``ports_per_adapter`` uses each adapter as so many ports, one for each plane.
     ``hosts_per_domain`` takes fewer hosts than a full rack or pod.
+
+    ``direct`` gives the numbers of a pod without switches, of template full-mesh-pod, accelerator-torus or tpu-slice.
+    Its accelerators are all there is inside, and the whole pod is one host whose members relay for each other only.
     """
 
     template: str
@@ -40,17 +44,23 @@ class ClusterHosts:
     inside: bool = True
     ports_per_adapter: int | None = None
     hosts_per_domain: int | None = None
+    direct: DirectDomain | None = None
 
     def resolved(self) -> HostTemplate | DomainTemplate:
-        """The template itself.
+        """The template itself; a pod without switches has none.
 
-        :raises ParameterError: no such server, rack or pod.
+        :raises ParameterError: no such server, rack or pod, or ``direct`` beside one that has switches.
         """
         known: dict[str, HostTemplate | DomainTemplate] = {template.name: template for template in SERVERS}
         known |= {template.name: template for template in DOMAINS}
         if self.template not in known:
             raise ParameterError(
-                f"template is {self.template!r}, which is no server, rack or pod{nearest(self.template, known)}"
+                f"template is {self.template!r}, which is no server, rack or pod{nearest(self.template, [*known, *DIRECT])}"
+            )
+        if self.direct is not None:
+            raise ParameterError(
+                f"direct is given, but {self.template} is no pod without switches; leave it out or use a template of "
+                f"{', '.join(DIRECT)}"
             )
         return known[self.template]
 
@@ -87,12 +97,16 @@ def cluster(
     :raises ParameterError: numbers that do not fit each other, with the ones that do.
     """
     positive(count=hosts.count)
+    made_by = f"cluster({hosts}, {scale_out}, storage={storage})"
+    if hosts.template in DIRECT:
+        return replace(_over_direct(hosts, scale_out, storage, made_by), name=name or _title(hosts))
     template = hosts.resolved()
     refuse_too_many(float(hosts.count) * 8, "parts of hosts at least")
     unit = hosts_per_unit_of(scale_out)
     assembly = Assembly(name or f"{hosts.count} x {template.title}")
     if isinstance(template, DomainTemplate):
         inner = template.host
+        template.check_hosts(hosts.hosts_per_domain or template.n_hosts, "hosts_per_domain")
         placed = add_domains(
             assembly,
             template,
@@ -108,8 +122,45 @@ def cluster(
     scale_out.over(assembly, placed.compute)
     if storage is not None:
         _add_storage(assembly, storage, inner, placed)
-    made_by = f"cluster({hosts}, {scale_out}, storage={storage})"
     return assembly.finish(Origin(made_by=made_by, notes=notes_of(inner) if hosts.inside else ()))
+
+
+def _title(hosts: ClusterHosts) -> str:
+    return f"{hosts.count} x {hosts.template}"
+
+
+def _over_direct(hosts: ClusterHosts, scale_out: Plan, storage: StorageNetwork | None, made_by: str) -> Fabric:
+    """Pods without switches under a scale-out fabric."""
+    if hosts.direct is None:
+        raise ParameterError(
+            f"template is {hosts.template}, whose sizes are its own; give direct with dims, link_gbps and nic_gbps"
+        )
+    if hosts.hosts_per_domain is not None:
+        raise ParameterError(
+            f"hosts_per_domain is {hosts.hosts_per_domain}, but the dims of {hosts.template} say how many there are"
+        )
+    if storage is not None:
+        raise ParameterError(
+            f"storage needs adapters of its own, and {hosts.template} here has none; leave the storage network out"
+        )
+    assembly = Assembly(_title(hosts))
+    placed = add_direct_domains(
+        assembly,
+        hosts.template,
+        hosts.direct,
+        hosts.count,
+        ports_per_adapter=hosts.ports_per_adapter,
+        hosts_per_unit=hosts_per_unit_of(scale_out),
+    )
+    scale_out.over(assembly, placed.hosts.compute)
+    word = DIRECT[hosts.template][0]
+    fabric = assembly.finish(Origin(made_by=made_by, assumptions=(_RELAYS.format(word=word),)))
+    return replace(fabric, groups=placed.groups)
+
+
+_RELAYS = (
+    "The accelerators of a {word} relay for each other only: a {word} is one host, and no other's traffic enters it."
+)
 
 
 def _add_servers(assembly: Assembly, template: HostTemplate, hosts: ClusterHosts, unit: int) -> OpenedHosts:

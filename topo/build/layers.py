@@ -11,7 +11,16 @@ from topo.build.assembly import MOST_ROWS, Assembly, numbered, refuse_too_many
 from topo.errors import ParameterError
 from topo.table import Array, Labels
 
-__all__ = ["SWITCH_WORDS", "Layer", "add_layer", "even_width", "given_width", "positive", "split_ports"]
+__all__ = [
+    "SWITCH_WORDS",
+    "Layer",
+    "add_layer",
+    "even_width",
+    "given_width",
+    "positive",
+    "refuse_split_above",
+    "split_ports",
+]
 
 SWITCH_WORDS = {1: "leaf", 2: "spine", 3: "core"}
 """What a switch of each tier is called in names."""
@@ -80,6 +89,18 @@ def given_width(width: int, links_below: int, ports_down: int, uplinks: int, *, 
     )
 
 
+def refuse_split_above(uplink_breakout: int, tiers: int) -> None:
+    """Refuse uplinks split into legs where their spines have uplinks too: a spine would mix ports of two sizes.
+
+    :raises ParameterError: naming both numbers.
+    """
+    if uplink_breakout > 1 and tiers > 2:
+        raise ParameterError(
+            f"uplink_breakout is {uplink_breakout} with {tiers} tiers, but uplinks split between leaves and spines "
+            f"alone; use 2 tiers, or {uplink_breakout} times the radix at a rate as much lower"
+        )
+
+
 def split_ports(radix: int, taper: float, *, down_gbps: float = 1.0, up_gbps: float = 1.0) -> tuple[int, int]:
     """Most down-ports with the up-ports that keep down over up capacity at or below ``taper``.
 
@@ -105,10 +126,12 @@ def add_layer(
     part: str | None = None,
     ports_per_cage: int = 0,
     label_blocks: bool = True,
+    legs: int = 1,
 ) -> Array:
     """Add one switch tier over ``below``, an array (blocks, switches); returns the new one (blocks, switches).
 
     Switch i of a lower block goes to plane i: ``layer.width`` switches that take switch i of every child block.
+    ``legs`` links of a lower switch share one of its ports, as legs of one cable.
     """
     n_blocks, per_block = below.shape
     group = np.arange(n_blocks) // layer.children
@@ -134,5 +157,5 @@ def add_layer(
         part=part,
     )
     upper = rows.reshape(n_groups, per_block, layer.width)
-    assembly.stripe(below[:, :, None], upper[group], layer.parallel, gbps)
+    assembly.stripe(below[:, :, None], upper[group], layer.parallel, gbps, legs=legs)
     return rows.reshape(n_groups, size)

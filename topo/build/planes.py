@@ -80,6 +80,9 @@ def multi_plane(
     hosts_per_leaf: int | None = None,
     uplinks: int | None = None,
     spine_groups: int | None = None,
+    link_gbps: float | None = None,
+    breakout: int = 1,
+    uplink_breakout: int = 1,
     ports_per_cage: int = 0,
     host_part: str | None = None,
     switch_part: str | None = None,
@@ -91,6 +94,10 @@ def multi_plane(
     of ``tiers``, ``radix`` and ``taper`` (see :func:`topo.clos`), or rail-optimized with ``hosts_per_unit`` and the
     rest (see :func:`topo.rail_optimized`). Two planes have no switch in common: what leaves by port p arrives by it.
 
+    ``breakout`` links to adapters share a port of a leaf, as legs of one cable; ``radix`` and ``uplinks`` count whole
+    ports, of ``link_gbps`` (default: nic_gbps / planes x ``breakout``). With ``uplink_breakout`` n, in two tiers, each
+    uplink is n legs of link_gbps / n, and a spine has n times the radix in such ports.
+
     >>> f = multi_plane(512, planes=8, radix=32)
     >>> len(f.endpoints), len(f.switches), float(f.links.capacity_gbps[0])
     (512, 384, 100.0)
@@ -100,7 +107,8 @@ def multi_plane(
     """
     nic = parse_gbps(nic_gbps)
     gbps = port_gbps_of(nic, planes, lanes=lanes, what="planes")
-    positive(hosts=hosts, rails=rails)
+    positive(hosts=hosts, rails=rails, breakout=breakout)
+    link = gbps * breakout if link_gbps is None else parse_gbps(link_gbps)
     assembly = Assembly(name or f"{planes} planes, {hosts} hosts x {rails} adapters")
     ports = add_adapters(
         assembly,
@@ -122,13 +130,24 @@ def multi_plane(
             tiers=tiers,
             uplinks=uplinks,
             spine_groups=spine_groups,
-            link_gbps=gbps,
+            link_gbps=link,
+            breakout=breakout,
+            uplink_breakout=uplink_breakout,
             ports_per_cage=ports_per_cage,
             switch_part=switch_part,
         )
     else:
         _refuse_foreign(hosts_per_unit=hosts_per_unit, hosts_per_leaf=hosts_per_leaf, uplinks=uplinks)
-        sized = sized_clos(hosts * rails, tiers=tiers, radix=radix, taper=taper, link_gbps=gbps, host_gbps=gbps)
+        sized = sized_clos(
+            hosts * rails,
+            tiers=tiers,
+            radix=radix,
+            taper=taper,
+            link_gbps=link,
+            host_gbps=gbps,
+            breakout=breakout,
+            uplink_breakout=uplink_breakout,
+        )
         plan = replace(sized, ports_per_cage=ports_per_cage, switch_part=switch_part)
     PlanesPlan(plan, planes=planes).over(assembly, ports)
     return assembly.finish(
@@ -154,6 +173,9 @@ def rail_only(
     tiers: int = 2,
     radix: int = 64,
     taper: float | Sequence[float] = 1.0,
+    link_gbps: float | None = None,
+    breakout: int = 1,
+    uplink_breakout: int = 1,
     ports_per_cage: int = 0,
     host_part: str | None = None,
     switch_part: str | None = None,
@@ -163,7 +185,8 @@ def rail_only(
 
     Every rail is one switch (``tiers`` 1) or a folded Clos of ``radix`` and ``taper``; traffic from rail to rail has
     to pass a scale-up domain or a host (Wang et al., arXiv 2307.12169; DeepSeek's multi-plane fat-tree, arXiv
-    2505.09343). A rail's switches are labelled with their rail and their plane.
+    2505.09343). A rail's switches are labelled with their rail and their plane. ``link_gbps`` and the breakouts are
+    those of :func:`topo.multi_plane`.
 
     >>> f = rail_only(32, rails=4, tiers=1, radix=32)
     >>> len(f.switches), f.nodes.rail.values(f.switches).tolist()
@@ -173,12 +196,21 @@ def rail_only(
     """
     nic = parse_gbps(nic_gbps)
     gbps = port_gbps_of(nic, ports)
-    positive(hosts=hosts, rails=rails)
+    positive(hosts=hosts, rails=rails, breakout=breakout)
     assembly = Assembly(name or f"rail-only, {hosts} hosts x {rails} rails")
     waiting = add_adapters(
         assembly, hosts, rails=rails, ports=ports, gbps=gbps, hosts_per_unit=hosts, unit="", part=host_part
     )
-    plan = sized_clos(hosts, tiers=tiers, radix=radix, taper=taper, link_gbps=gbps, host_gbps=gbps)
+    plan = sized_clos(
+        hosts,
+        tiers=tiers,
+        radix=radix,
+        taper=taper,
+        link_gbps=gbps * breakout if link_gbps is None else parse_gbps(link_gbps),
+        host_gbps=gbps,
+        breakout=breakout,
+        uplink_breakout=uplink_breakout,
+    )
     by: Literal["rail", "both"] = "rail" if ports == 1 else "both"
     PlanesPlan(replace(plan, ports_per_cage=ports_per_cage, switch_part=switch_part), by=by).over(assembly, waiting)
     return assembly.finish(

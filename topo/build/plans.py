@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from topo.build.assembly import Assembly
 from topo.build.clos import sized_clos
 from topo.build.hosts import HostPorts
@@ -18,31 +16,36 @@ __all__ = ["PLANS", "ClosOver", "RailsOver", "hosts_per_unit_of"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClosOver:
-    """The smallest folded Clos that takes every port of the hosts, in order; see :func:`topo.clos` for the numbers."""
+    """The smallest folded Clos that takes every port of the hosts, in order; see :func:`topo.clos` for the numbers.
+
+    ``breakout`` host links share a leaf's port as legs of one cable, ``uplink_breakout`` links to spines another.
+    """
 
     tiers: int = 2
     radix: int | Sequence[int] = 64
     taper: float | Sequence[float] = 1.0
     link_gbps: float = 400
+    breakout: int = 1
+    uplink_breakout: int = 1
     ports_per_cage: int = 0
     switch_part: str | None = None
 
-    def over(self, assembly: Assembly, ports: HostPorts, *spares: HostPorts) -> None:
-        """Add the switches and join them to every port of the hosts, those of ``spares`` last.
+    def over(self, assembly: Assembly, ports: HostPorts) -> None:
+        """Add the switches and join them to every port of the hosts, of those on standby last.
 
         :raises ParameterError: the ports do not fit, with the most that do.
         """
-        ends = np.concatenate([group.node.ravel() for group in (ports, *spares)])
         plan = sized_clos(
-            len(ends),
+            ports.node.size + (ports.standby.node.size if ports.standby else 0),
             tiers=self.tiers,
             radix=self.radix,
             taper=self.taper,
             link_gbps=self.link_gbps,
             host_gbps=ports.gbps,
+            breakout=self.breakout,
+            uplink_breakout=self.uplink_breakout,
         )
-        plan = replace(plan, ports_per_cage=self.ports_per_cage, switch_part=self.switch_part)
-        plan.over(assembly, HostPorts(ends.reshape(-1, 1, 1), ports.gbps))
+        replace(plan, ports_per_cage=self.ports_per_cage, switch_part=self.switch_part).over(assembly, ports)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,10 +56,12 @@ class RailsOver:
     radix: int | Sequence[int] = 64
     taper: float | Sequence[float] = 1.0
     link_gbps: float = 400
+    breakout: int = 1
+    uplink_breakout: int = 1
     ports_per_cage: int = 0
     switch_part: str | None = None
 
-    def over(self, assembly: Assembly, ports: HostPorts, *spares: HostPorts) -> None:
+    def over(self, assembly: Assembly, ports: HostPorts) -> None:
         """Add every rail's switches and join them to the hosts.
 
         :raises ParameterError: a rail's ports do not fit, with the most that do.
@@ -66,10 +71,12 @@ class RailsOver:
             radix=self.radix,
             taper=self.taper,
             link_gbps=self.link_gbps,
+            breakout=self.breakout,
+            uplink_breakout=self.uplink_breakout,
             ports_per_cage=self.ports_per_cage,
             switch_part=self.switch_part,
         )
-        PlanesPlan(plan, by="rail" if ports.n_ports == 1 else "both").over(assembly, ports, *spares)
+        PlanesPlan(plan, by="rail" if ports.n_ports == 1 else "both").over(assembly, ports)
 
 
 PLANS: Mapping[str, type[Plan]] = {

@@ -10,7 +10,7 @@ import numpy as np
 
 from topo.build.assembly import Assembly, numbered, refuse_too_many
 from topo.build.hosts import HostPorts, add_adapters
-from topo.build.layers import Layer, add_layer, even_width, given_width, positive
+from topo.build.layers import Layer, add_layer, even_width, given_width, positive, refuse_split_above
 from topo.errors import ParameterError
 from topo.fabric import FORWARDS_NOTHING, Fabric, Origin
 from topo.table import Array, Labels
@@ -24,7 +24,8 @@ class RailPlan:
     """A rail-optimized fabric to stand over hosts; see :func:`rail_optimized` for what the numbers mean.
 
     ``core_uplinks`` are those of a spine in three tiers (default: as many as it has ports down). ``breakout`` is how
-    many host links share a port of a leaf as legs of one cable. Hosts with several ports a rail get a leaf for each.
+    many host links share a port of a leaf as legs of one cable, ``uplink_breakout`` how many links to spines do.
+    Hosts with several ports a rail get a leaf for each.
     """
 
     hosts_per_unit: int
@@ -39,6 +40,7 @@ class RailPlan:
     core_uplinks: int | None = None
     link_gbps: float = 400
     breakout: int = 1
+    uplink_breakout: int = 1
     ports_per_cage: int = 0
     unit: str = "su"
     switch_part: str | None = None
@@ -63,7 +65,7 @@ class RailPlan:
         """Add the tiers above the leaves that :meth:`add_leaves` gave."""
         up = self.uplinks or self.radix - math.ceil(self.hosts_per_unit // self.leaves_per_rail / self.breakout)
         order = (1, 2, 0, 3) if self.group_by == "rail" else (0, 1, 2, 3)
-        below, up = self._grouped_spines(assembly, leaf.transpose(order).reshape(-1, 1), up)
+        below, up = self._grouped_spines(assembly, leaf.transpose(order).reshape(-1, 1), up * self.uplink_breakout)
         if self.tiers == 2:
             return
         below = self._into_core_planes(below)
@@ -77,7 +79,8 @@ class RailPlan:
         :raises ParameterError: the hosts of a unit are no multiple of the hosts of a leaf.
         """
         each = self.hosts_per_leaf or self.hosts_per_unit
-        positive(hosts_per_unit=self.hosts_per_unit, hosts_per_leaf=each, radix=self.radix, breakout=self.breakout)
+        positive(hosts_per_unit=self.hosts_per_unit, hosts_per_leaf=each, radix=self.radix)
+        positive(breakout=self.breakout, uplink_breakout=self.uplink_breakout)
         if self.hosts_per_unit % each:
             below = self.hosts_per_unit // each * each
             nearest = " or ".join(str(n) for n in (below, below + each) if n)
@@ -94,16 +97,19 @@ class RailPlan:
         """Refuse hosts and uplinks that a leaf has no ports for."""
         if self.tiers not in (2, 3):
             raise ParameterError(f"tiers is {self.tiers!r}; a rail-optimized fabric is built with 2 or 3")
+        refuse_split_above(self.uplink_breakout, self.tiers)
         per_rail = self.leaves_per_rail
         to_standby = math.ceil(self._standby_per_leaf(ports) / self.breakout)
         down = math.ceil(self.hosts_per_unit // per_rail / self.breakout)
         up = self.radix - down if self.uplinks is None else self.uplinks
         if up < 1 or down + to_standby + up > self.radix:
             most = (self.radix - to_standby - max(up, 1)) * per_rail * self.breakout
+            left = self.radix - to_standby - down
+            fewer = f", or uplinks at most {left}" if 0 < left < up else ""
             word = "unit" if self.unit == "su" else self.unit
             raise ParameterError(
                 f"a leaf of {self.radix} ports cannot take {down + to_standby} ports to hosts and {max(up, 1)} or more "
-                f"uplinks; hosts_per_{word} can be at most {most}"
+                f"uplinks; hosts_per_{word} can be at most {most}{fewer}"
             )
         reserved = self.core_uplinks or 0
         if not 0 <= reserved < self.radix:
@@ -138,7 +144,8 @@ class RailPlan:
     def _grouped_spines(self, assembly: Assembly, leaves: Array, uplinks: int) -> tuple[Array, int]:
         """Spines in groups; returns them (groups, spines a group) with their uplinks."""
         reserved = self.core_uplinks or 0
-        down = self.radix - reserved if reserved else self.radix // 2 if self.tiers == 3 else self.radix
+        radix = self.radix * self.uplink_breakout
+        down = radix - reserved if reserved else radix // 2 if self.tiers == 3 else radix
         fewest = math.ceil(len(leaves) / down) if self.tiers == 3 else 1
         n_groups = fewest if self.spine_groups is None else self.spine_groups
         positive(spine_groups=n_groups)
@@ -151,7 +158,7 @@ class RailPlan:
         width = even_width(children * uplinks, down, uplinks)
         if self.spines_per_group is not None:
             width = given_width(self.spines_per_group, children * uplinks, down, uplinks, name="spines_per_group")
-        spines = self._layer(assembly, leaves, Layer(children, width, uplinks // width, self.radix), 2)
+        spines = self._layer(assembly, leaves, Layer(children, width, uplinks // width, radix), 2)
         return spines, reserved or children * uplinks // width
 
     def _into_core_planes(self, spines: Array) -> Array:
@@ -173,12 +180,13 @@ class RailPlan:
             assembly,
             below,
             layer,
-            self.link_gbps,
+            self.link_gbps / self.uplink_breakout,
             tier=tier,
             switch="spine" if tier == 2 else "core",
             block="group",
             part=self.switch_part,
-            ports_per_cage=self.ports_per_cage,
+            ports_per_cage=self.ports_per_cage * self.uplink_breakout,
+            legs=self.uplink_breakout,
         )
 
 
@@ -198,6 +206,7 @@ def rail_optimized(
     link_gbps: float = 400,
     host_gbps: float | None = None,
     breakout: int = 1,
+    uplink_breakout: int = 1,
     ports_per_cage: int = 0,
     managers: int = 0,
     links_per_manager: int = 2,
@@ -215,8 +224,10 @@ def rail_optimized(
     Two tiers with several spine groups leave the groups apart, joined by nothing above. ``spines_per_group`` builds
     more spines than the fewest.
 
-    With ``breakout`` n, a leaf's port carries n host links as legs of one cable. ``managers`` fabric-manager nodes take
-    free ports of the last unit, one link a rail in turn, of kind ``management``: they carry no endpoint traffic.
+    With ``breakout`` n, a leaf's port carries n host links as legs of one cable; with ``uplink_breakout`` n, in two
+    tiers, each uplink is n legs of link_gbps / n and a spine has n times the radix in such ports. ``managers``
+    fabric-manager nodes take free ports of the last unit, one link a rail in turn, of kind ``management``: they carry
+    no endpoint traffic.
 
     >>> f = rail_optimized(127, managers=2)
     >>> len(f.endpoints), len(f.switches)
@@ -238,6 +249,7 @@ def rail_optimized(
         core_planes=core_planes,
         link_gbps=link,
         breakout=breakout,
+        uplink_breakout=uplink_breakout,
         ports_per_cage=ports_per_cage,
         switch_part=switch_part,
     )

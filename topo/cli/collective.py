@@ -18,6 +18,7 @@ from topo.cli.sending import (
     QueuePairs,
     RankOrder,
     Ranks,
+    Samples,
     Size,
     Transport,
 )
@@ -38,7 +39,7 @@ def collective(
     ] = False,
     routing: Annotated[Scheme, typer.Option("--routing", help="How flows find their way.")] = Scheme.ecmp,
     queue_pairs: QueuePairs = 1,
-    samples: Annotated[int, typer.Option("--samples", min=2, help="Draws of hashed paths.")] = 100,
+    samples: Samples = None,
     alpha_us: Alpha = 5.0,
     inner_alpha_us: InnerAlpha = 1.0,
     transport: Transport = "rocev2",

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from topo.result import Result
     from topo.routing.scheme import Routing
 
-__all__ = ["Collective", "Scope", "Selection", "ecmp"]
+__all__ = ["Collective", "Scope", "Selection", "Split", "ecmp"]
 
 
 class Selection(StrEnum):
@@ -35,6 +35,13 @@ class Selection(StrEnum):
     modulo = "modulo"
     range = "range"
     resilient = "resilient"
+
+
+class Split(StrEnum):
+    """How next hops share what is hashed."""
+
+    ecmp = "ecmp"
+    wcmp = "wcmp"
 
 
 class Scope(StrEnum):
@@ -93,6 +100,9 @@ def ecmp(
         Collective | None,
         typer.Option("--collective", help="The stretch of a job whose ranks are the endpoints, in their order."),
     ] = None,
+    routing: Annotated[
+        Split, typer.Option("--routing", help="Next hops alike (ecmp), or weighted by what they lead to (wcmp).")
+    ] = Split.ecmp,
     lag: Annotated[bool, typer.Option("--lag", help="Parallel links of two switches are one next hop.")] = False,
     down: Down = None,
     rate: Rate = None,
@@ -122,7 +132,7 @@ def ecmp(
         tuple(hash) if hash else EcmpHash.function, fields=named, selection=selection.value, seed=seed if hash else 0,
         seed_per=seed_per.value, offset=offset, offset_per="tier" if offset else "fabric",
     )  # fmt: skip
-    question = _Question(loaded, state, Routing(lag=lag, seed=seed), rule if hash else None, rule, seed)
+    question = _Question(loaded, state, Routing(routing.value, lag=lag, seed=seed), rule if hash else None, rule, seed)
     found: dict[str, Result] = {}
     if polarization:
         found["polarization"] = question.polarization()
@@ -140,7 +150,8 @@ def ecmp(
         return
     print(plain(f"Hashed flows in {loaded.name}"))
     print_alerts(loaded)
-    print_lines(model)
+    # Answers about hashed flows say so themselves.
+    print_lines(() if {"collisions", "remedies"} & set(found) else model)
     for answer in found.values():
         print_result(answer)
 

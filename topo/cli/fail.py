@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -21,9 +21,6 @@ from topo.cli.options import (
     Workers,
 )
 from topo.cli.throughput import Scheme
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["Method", "StopsOn", "fail"]
 
@@ -66,7 +63,20 @@ def fail(
     ] = False,
     kinds: Annotated[
         list[str] | None,
-        typer.Option("--kind", metavar="KIND", help="Kinds of element for --n-1 and --worst. Default: switch, link."),
+        typer.Option(
+            "--kind",
+            metavar="KIND",
+            help="What fails for --n-1 and --worst: switch, link, cable, host, ..., or some of a kind such as "
+            "link:leaf-*--spine-*; may be repeated. Default: switch, link.",
+        ),
+    ] = None,
+    groups: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--group",
+            metavar="NAME=ELEMENT,...",
+            help="What fails together (a power feed, a line card), to name as group:NAME or --kind group.",
+        ),
     ] = None,
     require: Annotated[
         float | None,
@@ -109,9 +119,10 @@ def fail(
 ) -> None:
     """Show what failures and drains leave: of a state, of any one more, of the worst, over time, of jobs."""
     from topo.cli.failing import Asked, answers, print_answers
+    from topo.cli.running import grouped
     from topo.source import load
 
-    loaded = load(fabric, assume_gbps=assume_gbps, format=read_as)
+    loaded = grouped(load(fabric, assume_gbps=assume_gbps, format=read_as), groups)
     asked = Asked(
         fabric=loaded,
         down=down,

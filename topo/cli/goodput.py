@@ -18,6 +18,7 @@ from topo.cli.sending import (
     QueuePairs,
     RankOrder,
     Ranks,
+    Samples,
     Size,
     Transport,
 )
@@ -53,8 +54,13 @@ def goodput(
     ] = None,
     routing: Annotated[Scheme, typer.Option("--routing", help="How flows find their way.")] = Scheme.single_path,
     queue_pairs: QueuePairs = 1,
-    samples: Annotated[int, typer.Option("--samples", min=2, help="Draws of hashed paths.")] = 100,
-    mean: Annotated[bool, typer.Option("--mean", help="Rates of the mean flow; else of the slowest.")] = False,
+    samples: Samples = None,
+    mean: Annotated[
+        bool | None,
+        typer.Option(
+            "--mean/--slowest", help="Rates of the mean flow (of --demand by itself) or the slowest (of a collective)."
+        ),
+    ] = None,
     alpha_us: Alpha = 5.0,
     inner_alpha_us: InnerAlpha = 1.0,
     transport: Transport = "rocev2",
@@ -95,7 +101,7 @@ def goodput(
         wire=wire,
         failed=given_state(loaded, down, rate),
         others=demand_by_words(loaded, others, seed=seed) if others else None,
-        statistic="mean" if mean else "slowest",
+        statistic=None if mean is None else "mean" if mean else "slowest",
         samples=samples,
         seed=seed,
     )

@@ -43,8 +43,12 @@ class Written(StrEnum):
 def place(
     fabric: FabricName,
     job: Annotated[
-        str | None,
-        typer.Option("--job", metavar="FILE", help="The job as YAML: size or degrees, bytes per step, constraints."),
+        list[str] | None,
+        typer.Option(
+            "--job",
+            metavar="FILE",
+            help="The job as YAML: size or degrees, bytes per step, constraints. Repeated: several jobs at once.",
+        ),
     ] = None,
     hosts: Annotated[
         int | None, typer.Option("--hosts", min=1, metavar="N", help="A job of N whole hosts, instead of a file.")
@@ -64,7 +68,9 @@ def place(
     ] = None,
     exclude: Annotated[
         list[str] | None,
-        typer.Option("--exclude", metavar="GLOB", help="Hosts that the job may not use; may be repeated."),
+        typer.Option(
+            "--exclude", metavar="HOSTS", help="Hosts that the job may not use: a glob or a host list; may be repeated."
+        ),
     ] = None,
     at_most_leaves: Annotated[
         int | None, typer.Option("--at-most-leaves", min=1, metavar="N", help="Leaf groups the job may use.")
@@ -89,6 +95,34 @@ def place(
             "kueue-required, kueue-leastfree, volcano-binpack.",
         ),
     ] = None,
+    segment: Annotated[
+        int, typer.Option("--segment", min=0, metavar="N", help="Hosts of a segment, for slurm-block.")
+    ] = 0,
+    block_sizes: Annotated[
+        str | None,
+        typer.Option(
+            "--block-sizes",
+            metavar="N,...",
+            help="BlockSizes for slurm-block. Default: of the file, else by its blocks.",
+        ),
+    ] = None,
+    beside: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--beside",
+            metavar="JOB=HOSTS",
+            help="A job that is there already, as a job file and its host or rank file; may be repeated.",
+        ),
+    ] = None,
+    move: Annotated[
+        bool,
+        typer.Option(
+            "--move", help="What must move so that the job fits on --at-most-leaves: hosts of the jobs squeue tells."
+        ),
+    ] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Every score with its unit, which way is better, and what it ignores.")
+    ] = False,
     write: Annotated[
         Written | None,
         typer.Option(
@@ -122,6 +156,7 @@ def place(
         raise ParameterError("--output says where --write writes; give --write nodelist, say")
     if write is not None and output in (None, "-") and format is Format.json:
         raise ParameterError("--write and --format json both write to standard output; give --output FILE")
+    _refuse_beside_others(move, len(job or ()) > 1, score, compare, write, picture, beside)
     loaded = load(fabric, assume_gbps=assume_gbps, format=read_as)
     asked = Asked(
         loaded,
@@ -130,20 +165,50 @@ def place(
         rules=_listed(compare),
         budget_s=budget,
         seed=seed,
+        segment=segment,
+        block_sizes=_sizes(block_sizes),
     )
-    asked.take_job(job, hosts, pattern and pattern.value, exclude or (), at_most_leaves)
+    asked.take_jobs(job or (), hosts, pattern and pattern.value, exclude or (), at_most_leaves)
     asked.take_busy(busy or ())
-    answer = ask(asked, score)
+    asked.take_others(beside or ())
+    answer = ask(asked, score, move=move)
     files = write_files(asked, answer, write and write.value, output, picture)
     if write is None or output not in (None, "-"):
-        _print(asked, answer, files, format)
+        _print(asked, answer, files, format, explain)
+
+
+def _refuse_beside_others(
+    move: bool, several: bool, score: str | None, compare: Any, write: Any, picture: str | None, beside: Any
+) -> None:
+    """Some questions are about one job placed, others are not."""
+    from topo.errors import ParameterError
+
+    given = {"--score": score, "--compare": compare, "--write": write, "--picture": picture}
+    one = [name for name, value in given.items() if value]
+    if move and several:
+        raise ParameterError("--move asks what lets one job in; give one --job")
+    if several and beside:
+        raise ParameterError("--beside goes with one job; jobs placed at once see each other")
+    if one and move:
+        raise ParameterError(f"{one[0]} goes with a placement; --move asks what must move first, leave one of them out")
+    if one and several:
+        raise ParameterError(f"{one[0]} goes with one --job; place the others first and tell them with --beside")
+
+
+def _sizes(text: str | None) -> tuple[int, ...]:
+    from topo.errors import ParameterError
+
+    words = [word.strip() for word in (text or "").split(",") if word.strip()]
+    if not all(word.isdecimal() and 0 < int(word) < 10**9 for word in words):
+        raise ParameterError(f"--block-sizes {text!r} is no list of whole numbers like 18,36,72")
+    return tuple(sorted(int(word) for word in words))
 
 
 def _listed(compare: list[str] | None) -> tuple[str, ...]:
     return tuple(name.strip() for words in compare or () for name in words.split(",") if name.strip())
 
 
-def _print(asked: Any, answer: Any, files: list[str], format: Format) -> None:
+def _print(asked: Any, answer: Any, files: list[str], format: Format, explain: bool) -> None:
     from topo.cli.printing import print_alerts, print_heading, print_json, print_lines, print_result, print_rows
     from topo.output import plain
 
@@ -152,12 +217,23 @@ def _print(asked: Any, answer: Any, files: list[str], format: Format) -> None:
         said = {"fabric_name": asked.fabric.name, "notes_read": asked.notes, **found.to_dict()}
         print_json(said if comparison is None else {**said, "comparison": comparison.to_dict()})
         return
-    print(plain(f"{found.title} of {asked.job.name} on {asked.fabric.name}"))
+    print(plain(f"{found.title} of {', '.join(job.name for job in asked.jobs)} on {asked.fabric.name}"))
     print_alerts(asked.fabric)
     print_lines(asked.notes)
     print_rows(found.rows())
     if comparison is not None:
         print_result(comparison)
+    if explain:
+        _explain(answer)
     if files:
         print_heading("Files")
         print_lines(files)
+
+
+def _explain(answer: Any) -> None:
+    from topo.cli.printing import print_heading, print_table
+
+    for affinity in answer.affinities:
+        print_heading(f"Scores of {affinity.job}")
+        rows = [(one.name, one.text(), one.unit, one.better, one.ignores) for one in affinity.scores]
+        print_table(("score", "value", "unit", "better", "ignores"), rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from topo.errors import InputError, ParameterError
 if TYPE_CHECKING:
     from topo.fabric import Fabric, State
     from topo.io.slurm_state import ClusterState
+    from topo.placement.affinity import PlacementAffinity
     from topo.placement.compare import SchedulerComparison
     from topo.placement.fold import Hosts
     from topo.placement.job import Job
@@ -23,16 +25,17 @@ __all__ = ["Answer", "Asked", "ask", "not_free", "write_files"]
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """A placement with what is said of it, and the schedulers' choices beside."""
+    """A placement with what is said of it, and the schedulers' choices beside; none where nothing was placed."""
 
     result: Result
-    placement: Placement
-    comparison: SchedulerComparison | None
+    placement: Placement | None = None
+    comparison: SchedulerComparison | None = None
+    affinities: tuple[PlacementAffinity, ...] = ()
 
 
 @dataclass(eq=False)
 class Asked:
-    """The question: a fabric in a state, a job, the hosts that are not free, and how to look."""
+    """The question: a fabric in a state, jobs, the hosts that are not free, jobs there already, and how to look."""
 
     fabric: Fabric
     state: State | None
@@ -40,8 +43,13 @@ class Asked:
     rules: tuple[str, ...]
     budget_s: float
     seed: int
-    job: Job = field(init=False)
+    segment: int = 0
+    block_sizes: tuple[int, ...] = ()
+    jobs: list[Job] = field(default_factory=list)
     busy: Any = None
+    running: dict[str, list[str]] = field(default_factory=dict)
+    unavailable: frozenset[str] = frozenset()
+    others: list[tuple[Job, Placement]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     hosts: Hosts = field(init=False)
 
@@ -54,37 +62,57 @@ class Asked:
                 raise ParameterError(f"--compare names {rule!r}; known: {', '.join(RULES)}")
         self.hosts = hosts_of(self.fabric, state=self.state)
 
-    def take_job(
+    @property
+    def job(self) -> Job:
+        """The one job, where there is one."""
+        return self.jobs[0]
+
+    def take_jobs(
         self,
-        path: str | None,
+        paths: Sequence[str],
         n_hosts: int | None,
         pattern: str | None,
         exclude: Sequence[str],
         at_most_leaves: int | None,
     ) -> None:
-        """The job of a file, or of so many whole hosts, with constraints added to its own.
+        """The jobs of files, or of so many whole hosts, with constraints added to their own.
 
         :raises ParameterError: both are given, or neither.
         """
         from topo.placement.fold import name_mask
-        from topo.placement.job import Job
         from topo.placement.job_file import read_job
-        from topo.placement.placement import rank_width
 
-        if (path is None) == (n_hosts is None):
+        if bool(paths) == (n_hosts is not None):
             raise ParameterError("a job is --job FILE or --hosts N; give one of them")
-        if path is not None:
-            if pattern is not None:
-                raise ParameterError(f"--pattern is for --hosts; say it in {path} (pattern: {pattern})")
-            job = read_job(path)
+        if paths and pattern is not None:
+            raise ParameterError(f"--pattern is for --hosts; say it in {paths[0]} (pattern: {pattern})")
+        if paths:
+            jobs = [read_job(path) for path in paths]
         else:
-            width = rank_width(self.hosts, Job(1))
-            name = f"{n_hosts:,} {'host' if n_hosts == 1 else 'hosts'}"
-            job = Job((n_hosts or 0) * width, pattern=pattern or "all-to-all", name=name)
-        own = job.constraints
+            jobs = [self._whole_hosts(n_hosts or 0, pattern or "all-to-all")]
         name_mask(self.hosts, exclude)  # a pattern that matches nothing is refused by name
-        kept = replace(own, exclude=(*own.exclude, *exclude), at_most_leaves=at_most_leaves or own.at_most_leaves)
-        self.job = replace(job, constraints=kept)
+        for job in jobs:
+            own = job.constraints
+            kept = replace(own, exclude=(*own.exclude, *exclude), at_most_leaves=at_most_leaves or own.at_most_leaves)
+            self.jobs.append(replace(job, constraints=kept))
+
+    def _whole_hosts(self, n_hosts: int, pattern: str) -> Job:
+        """A job of so many hosts; of the size that most have, where they differ."""
+        import numpy as np
+
+        from topo.placement.job import Constraints, Job
+
+        size = self.hosts.size[self.hosts.leaf >= 0]
+        sizes, counts = np.unique(size, return_counts=True)
+        width = int(sizes[counts.argmax()]) if len(sizes) else 1
+        other = self.hosts.name[(self.hosts.leaf >= 0) & (self.hosts.size != width)]
+        if len(other):
+            self.notes.append(
+                f"{len(other):,} hosts with other than {width} endpoints are left out, {other[0]} the first"
+            )
+        rules = Constraints(exclude=tuple(other.tolist()))
+        name = f"{n_hosts:,} {'host' if n_hosts == 1 else 'hosts'}"
+        return Job(n_hosts * width, pattern=pattern, name=name, ranks_per_host=width, constraints=rules)
 
     def take_busy(self, paths: Sequence[str]) -> None:
         """The hosts that the output of ``sinfo`` or ``squeue`` leaves free."""
@@ -93,7 +121,33 @@ class Asked:
         if not paths:
             return
         states = [read_cluster_state(path) for path in paths]
-        self.busy, self.notes = not_free(self.hosts, states)
+        self.busy, notes = not_free(self.hosts, states)
+        self.notes += notes
+        self.unavailable = frozenset[str]().union(*(state.unavailable for state in states))
+        for state in states:
+            for name, members in state.jobs.items():
+                self.running.setdefault(name, []).extend(sorted(members))
+
+    def take_others(self, given: Sequence[str]) -> None:
+        """Jobs that are there already, from ``JOB=HOSTS`` words.
+
+        :raises ParameterError: a word that is no such pair, or a host of two jobs.
+        """
+        from topo.placement.job_file import read_job
+
+        taken: dict[int, str] = {}
+        for word in given:
+            path, equals, hosts = word.partition("=")
+            if not (path and equals and hosts):
+                raise ParameterError(f"--beside {word!r} is not JOB=HOSTS, such as other.yaml=other-hosts.txt")
+            job = read_job(path)
+            placement = _placement_in(self, job, hosts)
+            for host in placement.hosts(self.hosts).tolist():
+                if host in taken:
+                    name = str(self.hosts.name[host])
+                    raise ParameterError(f"--beside puts {taken[host]!r} and {job.name!r} on one host, {name!r}")
+                taken[host] = job.name
+            self.others.append((job, placement))
 
 
 def not_free(hosts: Hosts, states: Sequence[ClusterState]) -> tuple[Any, list[str]]:
@@ -140,44 +194,96 @@ def _is_squeue(state: ClusterState) -> bool:
     return not state.idle and not state.unavailable and bool(state.jobs or not state.hosts)
 
 
-def ask(asked: Asked, score: str | None) -> Answer:
-    """The placement found, or the one in a file scored, and what the schedulers' rules make of the same state."""
+def ask(asked: Asked, score: str | None, *, move: bool = False) -> Answer:
+    """The placement found, or the one in a file scored, and what the schedulers' rules make of the same state.
+
+    Several jobs are placed together; with ``move`` the answer is what must move first.
+    """
     if score is not None:
         if asked.rules:
             raise ParameterError("--compare goes with a placement that is found; leave --score out")
         return _scored(asked, score)
+    if move:
+        return _moves(asked)
     from topo.placement.compare import SchedulerChoice, compare_schedulers
     from topo.placement.placing import place
+    from topo.placement.several import place_jobs
 
     given: dict[str, Any] = {
         "busy": asked.busy, "objective": asked.objective, "seed": asked.seed, "state": asked.state
     }  # fmt: skip
+    if len(asked.jobs) > 1:
+        several = place_jobs(asked.fabric, asked.jobs, budget_s=asked.budget_s, **given)
+        return Answer(several, affinities=tuple(found.affinity for found in several.placements))
+    given["others"] = asked.others
     found = place(asked.fabric, asked.job, budget_s=asked.budget_s, **given)
     if not asked.rules:
-        return Answer(found, found.placement, None)
+        return Answer(found, found.placement, affinities=(found.affinity,))
     # The search is not run twice: the first choice, made in no time, gives way to what was found above.
-    others = compare_schedulers(asked.fabric, asked.job, rules=asked.rules, budget_s=0.0, **given)
+    sizes = asked.block_sizes or None
+    others = compare_schedulers(
+        asked.fabric, asked.job, rules=asked.rules, budget_s=0.0, segment=asked.segment, block_sizes=sizes, **given
+    )
     name = others.choices[0].rule
     mine = SchedulerChoice(name, found.hosts, found.leaf_counts, found.affinity, found.notes)
-    return Answer(found, found.placement, replace(others, choices=(mine, *others.choices[1:])))
+    return Answer(found, found.placement, replace(others, choices=(mine, *others.choices[1:])), (found.affinity,))
 
 
 def _scored(asked: Asked, path: str) -> Answer:
-    from topo.io.text import read_text
     from topo.placement.affinity import placement_affinity
+
+    placement = _placement_in(asked, asked.job, path)
+    result = placement_affinity(
+        asked.fabric, placement, asked.job, busy=asked.busy, others=asked.others, state=asked.state
+    )
+    return Answer(result, placement, affinities=(result,))
+
+
+def _placement_in(asked: Asked, job: Job, path: str) -> Placement:
+    from topo.io.text import read_text
     from topo.placement.placement import read_ranks
 
     text, source = read_text(path)
-    placement = read_ranks(asked.hosts, asked.job, text, path=source)
-    result = placement_affinity(asked.fabric, placement, asked.job, busy=asked.busy, state=asked.state)
-    return Answer(result, placement, None)
+    return read_ranks(asked.hosts, job, text, path=source)
+
+
+def _moves(asked: Asked) -> Answer:
+    """What must move: hosts of one running job each may, other hosts that are not free stay."""
+    import numpy as np
+
+    from topo.placement.moves import what_to_move
+
+    if asked.job.constraints.at_most_leaves is None:
+        raise ParameterError("--move asks how the job fits on few leaf groups; say how many: --at-most-leaves N")
+    known = set(asked.hosts.name.tolist())
+    jobs = {name: [host for host in members if host in known] for name, members in asked.running.items()}
+    for job, placement in asked.others:
+        name = job.name if job.name not in jobs else f"{job.name} (beside)"
+        jobs[name] = [str(host) for host in asked.hosts.name[placement.hosts(asked.hosts)].tolist()]
+    if not any(jobs.values()):
+        raise ParameterError("no job is known that could move; give the output of squeue with --busy, or --beside")
+    times = Counter(host for members in jobs.values() for host in members)
+    twice = {host for host, count in times.items() if count > 1}
+    if twice:
+        asked.notes.append(f"{len(twice):,} hosts run more than one job, {min(twice)} the first: they stay")
+    stay = twice | asked.unavailable  # a host that drains is of no use once its job has left
+    jobs = {name: [host for host in members if host not in stay] for name, members in jobs.items()}
+    busy = np.zeros(len(asked.hosts), bool) if asked.busy is None else np.asarray(asked.busy, bool)
+    movable = np.isin(asked.hosts.name, sorted({host for members in jobs.values() for host in members}))
+    result = what_to_move(
+        asked.fabric, asked.job, jobs, unmovable=busy & ~movable,
+        at_most_leaves=asked.job.constraints.at_most_leaves, state=asked.state,
+    )  # fmt: skip
+    return Answer(result)
 
 
 def write_files(asked: Asked, answer: Answer, format: str | None, output: str | None, picture: str | None) -> list[str]:
     """Write what was asked for; the lines that say where it is."""
     from topo.output import write_whole
 
-    said = []
+    said: list[str] = []
+    if answer.placement is None:
+        return said
     if picture is not None:
         from topo.placement.drawn import draw_placement
 

@@ -14,6 +14,8 @@ from topo.cli.ecmp import ecmp
 from topo.cli.fail import fail
 from topo.cli.goodput import goodput
 from topo.cli.place import place
+from topo.cli.plan import plan
+from topo.cli.repair import repair
 from topo.cli.report import report
 from topo.cli.show import show
 from topo.cli.step import step
@@ -69,4 +71,6 @@ program.command("ecmp", short_help="How often hashed flows collide, and what wou
 program.command("fail", short_help="What failures and drains leave, how often, and to whom.")(fail)
 program.command("place", short_help="Where to put a job, and what schedulers would have done.")(place)
 program.command("validate", short_help="What is wrong with a wiring, where, and what it costs.")(validate)
+program.command("repair", short_help="Which cables to move to mend a wiring, as lists to tick.")(repair)
+program.command("plan", short_help="Racks, cables, labels and a bill; or what changes in growth.")(plan)
 program.command("convert", short_help="A fabric or a file as a file that another tool takes.")(convert)

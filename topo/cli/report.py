@@ -5,11 +5,15 @@ from __future__ import annotations
 import shutil
 import sys
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from topo.cli.options import AssumeGbps, Endpoints, FabricName, Keep, ReadAs
+
+if TYPE_CHECKING:
+    from topo.fabric import Fabric
+    from topo.report.placement import PlacementAsked
 
 __all__ = ["ReportFormat", "report"]
 
@@ -44,22 +48,39 @@ def report(
             "--sections",
             metavar="KEY,...",
             help="Only these sections, however long they take: goodput, main-numbers, tiers, fabric, published, "
-            "inventory, oversubscription, paths, bisection, throughput, collisions, failures, wiring, notes, "
-            "assumptions.",
+            "inventory, oversubscription, paths, bisection, throughput, collisions, failures, placement, wiring, bill, "
+            "notes, assumptions.",
         ),
+    ] = None,
+    job: Annotated[
+        str | None,
+        typer.Option("--job", metavar="FILE", help="A job to place, as 'topo place' takes it: a section more."),
+    ] = None,
+    busy: Annotated[
+        list[str] | None,
+        typer.Option("--busy", metavar="FILE", help="Output of sinfo or squeue: which hosts the job may not have."),
+    ] = None,
+    beside: Annotated[
+        list[str] | None,
+        typer.Option("--beside", metavar="JOB=HOSTS", help="A job that is there already; may be repeated."),
+    ] = None,
+    compare: Annotated[
+        list[str] | None,
+        typer.Option("--compare", metavar="RULE,...", help="Schedulers to show. Default: slurm-tree,kueue-bestfit."),
     ] = None,
     assume_gbps: AssumeGbps = None,
     read_as: ReadAs = None,
 ) -> None:
     """Write all answers about a fabric to one file that needs nothing else, and print the main numbers."""
-    from topo.cli.printing import print_screen
+    from topo.cli.printing import print_lines, print_screen
     from topo.output import file_name, plain, write_whole
     from topo.report import make_report
     from topo.source import load
 
     loaded = load(fabric, assume_gbps=assume_gbps, format=read_as)
     chosen = None if sections is None else [key.strip() for key in sections.split(",")]
-    made = make_report(loaded, endpoints=endpoints or None, keep=keep and keep.value, sections=chosen)
+    asked, notes = _placement(loaded, job, busy, beside, compare)
+    made = make_report(loaded, endpoints=endpoints or None, keep=keep and keep.value, sections=chosen, placement=asked)
     write = {
         ReportFormat.html: made.to_html,
         ReportFormat.md: made.to_markdown,
@@ -74,7 +95,30 @@ def report(
     write_whole(path, content)
     columns, lines = shutil.get_terminal_size() if sys.stdout.isatty() else (None, None)
     print_screen(made.summary(columns=columns, lines=lines))
+    print_lines(notes)
     print(plain(f"The report is in {path}"))
+
+
+def _placement(
+    fabric: Fabric, job: str | None, busy: list[str] | None, beside: list[str] | None, compare: list[str] | None
+) -> tuple[PlacementAsked | None, list[str]]:
+    """The job to place on the state it meets, and what was noticed in the files."""
+    from topo.cli.placing import Asked
+    from topo.errors import ParameterError
+    from topo.report.placement import RULES_BESIDE, PlacementAsked
+
+    if job is None:
+        given = {"--busy": busy, "--beside": beside, "--compare": compare}
+        for name, value in given.items():
+            if value:
+                raise ParameterError(f"{name} is about a job to place; give it with --job FILE")
+        return None, []
+    rules = tuple(name.strip() for words in compare or () for name in words.split(",") if name.strip())
+    asked = Asked(fabric, None, "leaves", rules or RULES_BESIDE, 0.0, 0)
+    asked.take_jobs([job], None, None, (), None)
+    asked.take_busy(busy or ())
+    asked.take_others(beside or ())
+    return PlacementAsked(asked.job, asked.busy, asked.others, asked.rules), asked.notes
 
 
 def _by_ending(output: str | None) -> ReportFormat:

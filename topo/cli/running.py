@@ -17,9 +17,26 @@ if TYPE_CHECKING:
     from topo.fabric import Fabric, State
     from topo.sweep import Progress
 
-__all__ = ["cluster_executor", "given_state", "progress_bar"]
+__all__ = ["cluster_executor", "given_state", "grouped", "progress_bar"]
 
 _WAIT_S = 10
+
+
+def grouped(fabric: Fabric, groups: Sequence[str] | None) -> Fabric:
+    """The fabric with the shared-risk groups that ``--group`` names.
+
+    :raises ParameterError: what is not NAME=ELEMENT,..., or words that match nothing.
+    """
+    from topo.analysis.failures.elements import with_groups
+
+    named: dict[str, list[str]] = {}
+    for text in groups or ():
+        name, equals, words = text.partition("=")
+        listed = [word for word in words.split(",") if word]
+        if not equals or not name or not listed:
+            raise ParameterError(f"--group {text!r} is not NAME=ELEMENT,..., such as feed-A=spine-1,rack:3")
+        named[name] = named.get(name, []) + listed
+    return with_groups(fabric, named) if named else fabric
 
 
 def given_state(fabric: Fabric, down: Sequence[str] | None, rates: Sequence[str] | None) -> State | None:

@@ -29,6 +29,7 @@ __all__ = [
     "QueuePairs",
     "RankOrder",
     "Ranks",
+    "Samples",
     "Size",
     "Transport",
     "format_bytes",
@@ -97,6 +98,12 @@ InnerAlpha = Annotated[
 ]
 QueuePairs = Annotated[
     int, typer.Option("--queue-pairs", min=1, help="Queue pairs that a flow is cut into, each hashed by itself.")
+]
+Samples = Annotated[
+    int | None,
+    typer.Option(
+        "--samples", min=2, help="Draws of hashed paths; 100 where not given, fewer where flows are very many."
+    ),
 ]
 Transport = Annotated[
     str, typer.Option("--transport", metavar="NAME", help="Headers on the wire: rocev2, infiniband, and others.")

@@ -19,6 +19,7 @@ from topo.table import freeze
 __all__ = ["SCOPES", "EcmpHash", "SwitchHashes"]
 
 SCOPES = ("fabric", "tier", "switch")
+_MOST_ENTRIES = 1024
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,11 @@ class EcmpHash:
     def is_stand_in(self) -> bool:
         """Whether a function stands for a vendor's secret one."""
         return any(function.is_stand_in for function in self.functions)
+
+    @property
+    def most_entries(self) -> int:
+        """Entries of a switch's table in which next hops stand by their weight."""
+        return self.buckets if self.selection == "resilient" else _MOST_ENTRIES
 
     def __str__(self) -> str:
         functions = " then ".join(map(str, self.functions))

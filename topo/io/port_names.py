@@ -23,7 +23,7 @@ _CAGES = (
     re.compile(r"(?P<cage>[a-z]*\s?\d+/\d+)/\d+(?:/\d+)?\Z", re.IGNORECASE),
 )
 _DEVICE = re.compile(
-    r"(?P<device>hca[\s_-]?\d*|mlx\d*_\w+?|ib[\s_-]?port[\s_-]?\d+|ib[ps]\d\w*?|ib\d+|nic[\s_-]?\d+|gpu[\s_-]?\d+|rail[\s_-]?\d+"
+    r"(?P<device>hca[\s_-]?\d*|mlx\d*_\w+?|ib[\s_-]?port[\s_-]?\d+|ib[ps]\d\w*?|ib\d+|(?:storage[\s_-]?)?nic[\s_-]?\d+|gpu[\s_-]?\d+|rail[\s_-]?\d+"
     r"|cx-?\d+[\s_-]?\d*)(?:(?:/|:|\s+port\s?|\s+p)(?P<port>\d+))?\Z",
     re.IGNORECASE,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from topo.errors import FormatError, InputError
@@ -99,11 +99,14 @@ def read_schedule(
             texts = ", ".join(repr(text) for text in columns.values() if isinstance(text, str))
             raise FormatError(f"no row holds all of the headers {texts}; the first row is {_listed(cells)}", path=place)
         raise unknown_header(cells, line, place)
+    if not book.names and not book.odd:
+        said = f"a header and no cable under it: {_listed(pages[0][0].header.text.values())}"
+        raise FormatError(said, path=source or None, line=pages[0][0].header.line)
     book.refuse_misread("a cable schedule")
     return book.to_fabric()
 
 
-def _listed(cells: Sequence[str]) -> str:
+def _listed(cells: Iterable[str]) -> str:
     return quoted(", ".join(cell.strip() for cell in cells), 200)
 
 
@@ -185,11 +188,11 @@ class _Page:
             self.book.notes.add(f"{said}{column}", severity="warning")
         if self.header.unused:
             names = ", ".join(quoted(name, 40) for name in self.header.unused[:12])
-            self.book.notes.add(f"{said}column(s) of no use here: {names}")
+            self.book.notes.add(f"{said}columns of no use here: {names}")
         if "a_unit" in self.header.column or "z_unit" in self.header.column:
             self.book.notes.add(f"{said}rack units are read over: a fabric knows racks only")
         if self.extra:
-            self.book.notes.add(f"{said}{self.extra:,} cell(s) in columns without a header, not used")
+            self.book.notes.add(f"{said}cells in columns without a header, not used: {self.extra:,}")
         if self.mbps:
             self.book.assumptions.append(f"{said}{self.mbps:,} bare speeds such as 40000 are Mb/s")
 
@@ -318,7 +321,8 @@ class _Page:
 
 def _node_of(node: str, port: str) -> str:
     """The node of a cell that repeats the port: ``Server 1 IB Port 1`` with port ``IB Port 1`` is ``Server 1``."""
-    return node[: -len(port)].strip() if node.lower().endswith(f" {port.lower()}") else node
+    repeats = not port.isdecimal() and node.lower().endswith(f" {port.lower()}")
+    return node[: -len(port)].strip() if repeats else node
 
 
 def _twins(pages: Sequence[tuple[_Page, list[Row]]]) -> set[str]:

@@ -46,6 +46,7 @@ _WHOLE_SPELLINGS = {
 _WHOLE_PHRASES = {phrase: role for role, phrases in _WHOLE_SPELLINGS.items() for phrase in phrases.split("|")}
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _MOST_LISTED = 16
+_FORMULA = ("=", "+", "-", "@")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +65,13 @@ class Header:
     blank: tuple[int, ...] = ()
 
     def cell(self, row: Sequence[str], role: str) -> str:
-        """The stripped cell of a role in a row; '' where there is none."""
+        """The stripped cell of a role in a row; '' where there is none.
+
+        An apostrophe that keeps a name from being a formula, as our own schedules write it, is taken off again.
+        """
         column = self.column.get(role)
-        return row[column].strip() if column is not None and column < len(row) else ""
+        text = row[column].strip() if column is not None and column < len(row) else ""
+        return text[1:] if text[:1] == "'" and text[1:2] in _FORMULA else text
 
 
 def words_of(cell: str) -> list[str]:

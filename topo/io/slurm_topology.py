@@ -11,12 +11,13 @@ from topo.io.cables import CableBook
 from topo.io.hostlist import expand_hosts
 from topo.io.tree import TreeNode, fabric_of_tree
 
-__all__ = ["SlurmTopology", "is_slurm_topology", "parse_slurm_topology", "read_slurm_topology"]
+__all__ = ["SlurmTopology", "block_sizes_of", "is_slurm_topology", "parse_slurm_topology", "read_slurm_topology"]
 
 _RECORD = re.compile(r"^[ \t]*(?:SwitchName|BlockName)[ \t]*=", re.IGNORECASE | re.MULTILINE)
 _PAIR = re.compile(r"([A-Za-z]+)[ \t]*=[ \t]*([^\s#]*)")
 _KNOWN = {"switchname", "switches", "nodes", "linkspeed", "level", "blockname", "blocksizes", "blocksize", "blockindex"}
 _MOST_NAMES = 8_000_000
+_SIZES_SAID = "block sizes "
 
 
 @dataclass(slots=True)
@@ -68,14 +69,27 @@ class SlurmTopology:
         return FormatError(said, path=book.source or None, line=line or None)
 
     def to_fabric(self, book: CableBook) -> Fabric:
-        """The fabric of the tree, or of the blocks as leaves that are scale-up domains too."""
+        """The fabric of the tree, or of the blocks as leaves that are scale-up domains too, joined by a stand-in."""
         if self.blocks:
             book.assumptions.append("a block is drawn as a switch over its hosts, and is their scale-up domain")
             if self.block_sizes:
                 sizes = ", ".join(map(str, self.block_sizes))
-                book.notes.add(f"block sizes {sizes}: blocks are joined, in the order of the file, into larger ones")
+                book.notes.add(f"{_SIZES_SAID}{sizes}: blocks are joined, in the order of the file, into larger ones")
         domains = {host: block.name for block in self.blocks for host in block.hosts}
-        return fabric_of_tree(book, self.switches or self.blocks, name=self.name, domains=domains)
+        nodes = self.switches or self.blocks
+        if len(self.blocks) > 1:
+            name = self._stand_in()
+            book.assumptions.append(f"the file does not name what joins the blocks; the switch {name} stands for it")
+            nodes = [*nodes, TreeNode(name, [block.name for block in self.blocks])]
+        return fabric_of_tree(book, nodes, name=self.name, domains=domains)
+
+    def _stand_in(self) -> str:
+        """A name that no block and no host bears."""
+        taken = {block.name for block in self.blocks}.union(*(block.hosts for block in self.blocks))
+        name = "between-blocks"
+        while name in taken:
+            name += "-"
+        return name
 
 
 def is_slurm_topology(head: str) -> bool:
@@ -105,6 +119,19 @@ def read_slurm_topology(text: str, source: str = "") -> Fabric:
     found = parse_slurm_topology(text, book)
     found.check(book)
     return found.to_fabric(book)
+
+
+def block_sizes_of(fabric: Fabric) -> tuple[int, ...]:
+    """BlockSizes of the file that a fabric was read from; none where it stated none.
+
+    >>> block_sizes_of(read_slurm_topology("BlockName=b1 Nodes=n[1-4]\\nBlockName=b2 Nodes=n[5-8]\\nBlockSizes=4,8\\n"))
+    (4, 8)
+    """
+    for note in fabric.origin.notes:
+        found = re.match(_SIZES_SAID + r"([\d, ]+):", note.text)
+        if found:
+            return tuple(int(size) for size in found[1].split(","))
+    return ()
 
 
 def parse_slurm_topology(text: str, book: CableBook) -> SlurmTopology:

@@ -25,6 +25,48 @@ def host_template(name: str) -> HostTemplate:
     raise ParameterError(f"template is {name!r}, which is not a known host{nearest(name, names)}")
 
 
+def mesh_host(name: str, part: str, accelerators: int, nic_gbps: float, known: Known) -> HostTemplate:
+    """A host of bare accelerators that are their own adapters, one rail each.
+
+    >>> mesh_host("board", "NPU", 8, 400, Known("D", "own example")).n_accelerators
+    8
+    """
+    each = tuple(range(accelerators))
+    return HostTemplate(
+        name,
+        part,
+        (PartBlock("npu", "accelerator", accelerators, known, part),),
+        (),
+        (Adapters("compute", "npu", nic_gbps, each, each, (-1,) * accelerators, known),),
+        known,
+    )
+
+
+def ualink_template(
+    accelerators_per_host: int, hosts: int, stations: int, *, switch_ports: int, station_gbps: float
+) -> DomainTemplate:
+    """A UALink pod: every accelerator has one station on each of ``stations`` switches, a port to itself.
+
+    >>> ualink_template(4, 256, 4, switch_ports=1024, station_gbps=800).ports_per_host
+    4
+    """
+    known = Known("S", "UALink 200G 1.0: up to 1,024 accelerators, each switch port to a distinct accelerator")
+    return DomainTemplate(
+        "ualink-pod",
+        "UALink pod",
+        mesh_host("ualink-host", "UALink accelerator", accelerators_per_host, 400, known),
+        n_hosts=hosts,
+        lower="npu",
+        uppers=stations,
+        upper_name="ualink-switch",
+        upper_ports=switch_ports,
+        parallel=1,
+        gbps=station_gbps,
+        medium="UALink station of 4 lanes",
+        known=known,
+    )
+
+
 _NVL72 = Known("P", "NVIDIA DGX SuperPOD GB200 reference architecture RA-11338-001, network fabrics")
 _GB300_NVL72 = Known(
     "P", "NVIDIA enterprise reference architecture, NVL72 AI factory, components: 9 switch trays, 130 TB/s in all"
@@ -98,6 +140,7 @@ DOMAINS: tuple[DomainTemplate, ...] = (
         uppers_per_tray=2,
         hosts_per_rack=18,
     ),
+    ualink_template(4, 256, 4, switch_ports=1024, station_gbps=800),
 )
 """Every rack or pod that a spec may name, by name."""
 
@@ -115,45 +158,3 @@ def scale_up_template(name: str) -> DomainTemplate:
             return template
     names = [template.name for template in DOMAINS]
     raise ParameterError(f"template is {name!r}, which is not a known scale-up domain{nearest(name, names)}")
-
-
-def mesh_host(name: str, part: str, accelerators: int, nic_gbps: float, known: Known) -> HostTemplate:
-    """A host of bare accelerators that are their own adapters, one rail each.
-
-    >>> mesh_host("board", "NPU", 8, 400, Known("D", "own example")).n_accelerators
-    8
-    """
-    each = tuple(range(accelerators))
-    return HostTemplate(
-        name,
-        part,
-        (PartBlock("npu", "accelerator", accelerators, known, part),),
-        (),
-        (Adapters("compute", "npu", nic_gbps, each, each, (-1,) * accelerators, known),),
-        known,
-    )
-
-
-def ualink_template(
-    accelerators_per_host: int, hosts: int, stations: int, *, switch_ports: int, station_gbps: float
-) -> DomainTemplate:
-    """A UALink pod: every accelerator has one station on each of ``stations`` switches, a port to itself.
-
-    >>> ualink_template(4, 256, 4, switch_ports=1024, station_gbps=800).ports_per_host
-    4
-    """
-    known = Known("S", "UALink 200G 1.0: up to 1,024 accelerators, each switch port to a distinct accelerator")
-    return DomainTemplate(
-        "ualink-pod",
-        "UALink pod",
-        mesh_host("ualink-host", "UALink accelerator", accelerators_per_host, 400, known),
-        n_hosts=hosts,
-        lower="npu",
-        uppers=stations,
-        upper_name="ualink-switch",
-        upper_ports=switch_ports,
-        parallel=1,
-        gbps=station_gbps,
-        medium="UALink station of 4 lanes",
-        known=known,
-    )

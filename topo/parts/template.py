@@ -150,8 +150,8 @@ class Adapters:
             return self.gbps / ports
         near = min(self.splits, key=lambda split: (abs(split - ports), split))
         raise ParameterError(
-            f"{ports} ports or planes do not divide an adapter of {self.gbps:g} Gb/s, which splits into "
-            f"{' or '.join(map(str, self.splits))}; the nearest that works is {near}"
+            f"ports_per_adapter is {ports}, but an adapter of {self.gbps:g} Gb/s splits into "
+            f"{' or '.join(map(str, self.splits))} here; the nearest that works is {near}"
         )
 
 
@@ -275,8 +275,8 @@ class DomainTemplate:
         """Upper chips of the domain."""
         return self.uppers * (self.host.block(self.lower).count if self.in_planes else 1)
 
-    def check_hosts(self, hosts: int) -> None:
-        """Refuse a domain that its switch chips cannot join.
+    def check_hosts(self, hosts: int, name: str = "hosts") -> None:
+        """Refuse a domain that its switch chips cannot join; ``name`` is the caller's word for its hosts.
 
         :raises ParameterError: with both numbers, and the most hosts that fit.
         """
@@ -284,7 +284,7 @@ class DomainTemplate:
         if needed > self.upper_ports:
             most = self.upper_ports // self.ports_per_host
             raise ParameterError(
-                f"hosts is {hosts}: {hosts * self.host.n_accelerators} accelerators need {needed} ports of every "
+                f"{name} is {hosts}: {hosts * self.host.n_accelerators} accelerators need {needed} ports of every "
                 f"{self.upper_name} of {self.name}, which has {self.upper_ports}; at most {most} hosts "
                 f"({most * self.host.n_accelerators} accelerators) fit"
             )

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from topo.fabric import Fabric, State
 from topo.placement.contention import Contention, contention
+from topo.placement.counts import waterfilled_load
 from topo.placement.fold import hosts_of, name_mask
 from topo.placement.job import Job
 from topo.placement.measure import Measured, end_tree, measured
@@ -20,7 +21,16 @@ from topo.placement.shares import MixedIndex, Shares, shares_of
 from topo.result import Result, Row, Standing
 from topo.units import format_number
 
-__all__ = ["SCORES", "PlacementAffinity", "affinity_of", "fewest", "fragmentation", "placement_affinity"]
+__all__ = [
+    "SCORES",
+    "PlacementAffinity",
+    "Score",
+    "affinity_of",
+    "distinct_names",
+    "fewest",
+    "fragmentation",
+    "placement_affinity",
+]
 
 SCORES: dict[str, tuple[str, str, str]] = {
     "leaves_spanned": ("leaf groups", "less is better", "what the ranks say to each other"),
@@ -40,6 +50,27 @@ SCORES: dict[str, tuple[str, str, str]] = {
     "fragmentation": ("of the free hosts", "less is better", "who comes next, and what they say to each other"),
 }
 """Unit, better direction and blind spot of every score."""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One score with what it takes to read it: unit, which way is better, what it ignores; None: does not apply."""
+
+    name: str
+    value: float | None
+    unit: str
+    better: str
+    ignores: str
+
+    def text(self) -> str:
+        """The value as people read it."""
+        if self.value is None:
+            return "-"
+        if not np.isfinite(self.value):
+            return "rates unknown"
+        if self.unit.startswith("of the bytes"):
+            return f"{100 * self.value:.1f} %"
+        return format_number(self.value)
 
 
 @dataclass(frozen=True)
@@ -94,6 +125,15 @@ class PlacementAffinity(Result):
     standing: Standing
 
     title: ClassVar[str] = "Placement affinity"
+    derived: ClassVar[tuple[str, ...]] = ("scores",)
+
+    @property
+    def scores(self) -> tuple[Score, ...]:
+        """Every score with its unit, the better direction and what it ignores; slowdown is that of this job."""
+        values = {name: getattr(self, name) for name in SCORES} | {"slowdown": self.slowdown.get(self.job)}
+        return tuple(
+            Score(name, None if values[name] is None else float(values[name]), *said) for name, said in SCORES.items()
+        )
 
     def rows(self) -> list[Row]:
         """Spans, distances, shares, loads, rails, what is left behind."""
@@ -139,10 +179,6 @@ class PlacementAffinity(Result):
             rows.append(Row("the same with the other jobs", self.max_utilization_with_others, standing=self.standing))
         rows += [Row(f"slowdown of {name}", value, "times") for name, value in self.slowdown.items()]
         return rows
-
-    def blind_spots(self) -> dict[str, str]:
-        """What each score ignores."""
-        return {name: ignores for name, (_, _, ignores) in SCORES.items()}
 
 
 _SHARE_ROWS = {
@@ -224,7 +260,7 @@ def affinity_of(mine: Measured, rest: Sequence[Measured], busy: NDArray[np.bool_
         bytes_between_hosts=mine.inter,
         bytes_in_all=mine.total,
         hop_bytes=mine.hop_bytes,
-        least_hop_bytes=2 * mine.inter,
+        least_hop_bytes=(1 if ends.has_no_switch else 2) * mine.inter,
         **_share_fields(shares, mine),
         max_uplink_load=float(uplink.max(initial=0.0)),
         max_uplink_at=str(ends.tree.levels[0].name[at]) if at >= 0 else "",
@@ -232,7 +268,7 @@ def affinity_of(mine: Measured, rest: Sequence[Measured], busy: NDArray[np.bool_
         max_utilization=load.utilization,
         max_utilization_with_others=load.utilization_with,
         max_utilization_at=load.at,
-        slowdown=dict(zip(_distinct(names), load.slowdown, strict=True)),
+        slowdown=dict(zip(distinct_names(names), load.slowdown, strict=True)),
         rail_alignment=shares.rail_alignment,
         mixed_indices=shares.mixed,
         unreachable_pairs=reach.pairs,
@@ -243,7 +279,7 @@ def affinity_of(mine: Measured, rest: Sequence[Measured], busy: NDArray[np.bool_
         free_hosts_left=int(left.sum()),
         free_in_part_used_leaves=int(left[(left > 0) & (left < total)].sum()),
         rates_known=bool(np.isfinite(load.utilization)),
-        verdict=_verdict(load, reach),
+        verdict=_verdict(load, reach, _way_out(mine, counts, before)),
         assumptions=_assumptions(mine),
         standing=_standing(mine, load),
     )
@@ -280,14 +316,19 @@ def _share_fields(shares: Shares, mine: Measured) -> dict[str, Any]:
     }
 
 
-def _distinct(names: list[str]) -> list[str]:
+def distinct_names(names: list[str]) -> list[str]:
+    """The names, a repeated one with its place in brackets.
+
+    >>> distinct_names(["a", "b", "a"])
+    ['a', 'b', 'a (3)']
+    """
     out: list[str] = []
     for name in names:
         out.append(name if name not in out else f"{name} ({len(out) + 1})")
     return out
 
 
-def _verdict(load: Contention, reach: Reach) -> str:
+def _verdict(load: Contention, reach: Reach, way_out: str) -> str:
     if reach.pairs and reach.bytes_per_step > 0:
         return f"{reach.pairs:,} pairs have no path over the scale-out network; a relay: {reach.relay_text}"
     if not np.isfinite(load.utilization):
@@ -298,14 +339,30 @@ def _verdict(load: Contention, reach: Reach) -> str:
             "capacity; what differs is hash collisions and the other jobs' share"
         )
     number = format_number(load.utilization_with, 3)
-    return f"the uplinks at {load.at} would need {number} times their rate: spreading over more leaf groups helps"
+    return f"the uplinks at {load.at} would need {number} times their rate: {way_out}"
+
+
+def _way_out(mine: Measured, counts: NDArray[np.int64], free: NDArray[np.int64]) -> str:
+    """Whether another split of a uniform all-to-all loads the busiest leaf less; other demands have to be searched."""
+    n = int(counts.sum())
+    width = mine.job.size // n if n else 0
+    if not width or not mine.job.is_uniform(width):
+        return "objective uplink_load looks for hosts and a rank order that need less"
+    least = waterfilled_load(free, n)
+    now = int((counts * (n - counts)).max())
+    if least < now:
+        return (
+            f"spreading over more leaf groups helps, down to {format_number(least / now, 3)} of the busiest leaf's load"
+        )
+    return "no other split of the free hosts loads the busiest leaf less"
 
 
 def _standing(mine: Measured, load: Contention) -> Standing:
-    if mine.on_tree:
-        return Standing("exact", load.how)
+    if mine.on_tree:  # counted on the tree; without rates only what links carry of their capacity is unknown
+        return Standing("exact", load.how if np.isfinite(load.utilization) else "counted over the placement tree")
     why = mine.ends.tree.why_not or "parts that nothing joins"
-    return Standing("model", f"{load.how}; distances by leaf group ({why})")
+    how = f"{load.how}; " if np.isfinite(load.utilization) else ""
+    return Standing("model", f"{how}distances by leaf group ({why})")
 
 
 def _wired(mine: Measured) -> NDArray[np.int64]:
@@ -321,7 +378,9 @@ def _assumptions(mine: Measured) -> tuple[str, ...]:
     if (nodes.domain.codes[mine.placement.rows] >= 0).any():
         said.append("bytes between hosts of one scale-up domain count as under their leaf group, whatever carries them")
     if not np.isin(mine.ends.hosts.endpoint, _wired(mine)).all():
-        said.append("an accelerator sends through the adapter of its index in its host")
+        said.append(
+            "an accelerator sends through the adapter nearest to it in its host, by its index among equally near ones"
+        )
     if mine.ends.separate_rails:
         said.append("PXN: bytes leave on the rail of their destination" if mine.pxn else "no PXN: each on its own rail")
     return tuple(said)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from topo.placement.counts import Counts, best_counts
+from topo.placement.counts import Counts, best_counts, waterfilled_load
 from topo.placement.search import Problem
 from topo.table import Array
 
@@ -89,7 +89,7 @@ def load_bound(problem: Problem) -> Bound:
     if pattern.uniform is not None:
         return Bound(value, how, counts)
     leaf = _bottleneck(problem, leaves_only=True).value
-    even = tree.levels[0].real.all() and np.ptp(problem.capacity[0]) == 0
+    even = tree.levels[0].real.all() and _alike(problem.capacity[0])
     bare = not any(base.any() for base in problem.base)
     if even and bare and pattern.both_ends is not None and pattern.excess:
         leaf = max(leaf, _chained(problem, leaf))
@@ -156,17 +156,70 @@ def _chained(problem: Problem, low: float) -> float:
 
 
 def table_of_loads(problem: Problem, most: list[int]) -> dict[int, float]:
-    """Least busiest-uplink load with at most so many leaf groups, by the profile (exact for a uniform all-to-all)."""
+    """Least busiest-uplink load with at most so many leaf groups, by the profile (exact for a uniform all-to-all).
 
-    def cost(level: int, node: int, k: Array) -> Array:
-        return _load_cost(problem, level, node, k)
+    Where only the leaves' uplinks count, and alike, a closed form tells; else the fewest leaf groups for which no load
+    is above theta fall as theta grows, so that the least theta of each number is found by halving.
+    """
+    pattern, tree = problem.pattern, problem.tree
+    above = any(
+        np.isfinite(unit[level.real]).any() for unit, level in zip(problem.capacity[1:], tree.levels[1:], strict=True)
+    )
+    alike = _alike(problem.capacity[0]) and tree.levels[0].real.all()
+    if pattern.uniform is not None and not above and alike and not any(base.any() for base in problem.base):
+        unit = pattern.uniform / float(problem.capacity[0][0])
+        fits = [m for m in most if int(np.sort(problem.free)[::-1][:m].sum()) >= pattern.n]
+        return {m: waterfilled_load(problem.free, pattern.n, m) * unit for m in fits}
+    loads = _possible_loads(problem)
+    fewest: dict[int, float] = {}
+
+    def leaves_at(i: int) -> float:
+        if i not in fewest:
+            fewest[i] = _fewest_leaves(problem, float(loads[i]))
+        return fewest[i]
 
     out = {}
     for m in most:
-        found = best_counts(problem.tree, problem.free, problem.pattern.n, cost, bottleneck=True, most_leaves=m)
-        if found is not None:
-            out[m] = found.value
+        known = [i for i, leaves in fewest.items() if leaves <= m]
+        low, high = (
+            max((i + 1 for i, leaves in fewest.items() if leaves > m), default=0),
+            min(known, default=len(loads)),
+        )
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (low, middle) if leaves_at(middle) <= m else (middle + 1, high)
+        if low < len(loads):
+            out[m] = float(loads[low])
     return out
+
+
+def _possible_loads(problem: Problem) -> NDArray[np.float64]:
+    """Every load that some count of hosts below some node puts on it, in order."""
+    rooms = problem.tree.count(problem.free)
+    found = [np.zeros(1)]
+    for level, nodes in enumerate(problem.tree.levels):
+        kinds = np.stack([problem.base[level], problem.capacity[level], nodes.real])
+        _, first, kind = np.unique(kinds, axis=1, return_index=True, return_inverse=True)
+        for i, node in enumerate(first.tolist()):
+            room = int(rooms[level][kind.ravel() == i].max())
+            found.append(_load_cost(problem, level, node, np.arange(min(room, problem.pattern.n) + 1)))
+    loads: NDArray[np.float64] = np.unique(np.concatenate(found))
+    return loads
+
+
+def _fewest_leaves(problem: Problem, theta: float) -> float:
+    """Fewest leaf groups with no load above theta; infinite where there is no way."""
+
+    def cost(level: int, node: int, k: Array) -> Array:
+        own = (k > 0).astype(float) if level == 0 else np.zeros(len(k))
+        return np.where(_load_cost(problem, level, node, k) > theta * (1 + 1e-9), np.inf, own)
+
+    found = best_counts(problem.tree, problem.free, problem.pattern.n, cost)
+    return np.inf if found is None else found.value
+
+
+def _alike(values: Array) -> bool:
+    return bool((values == values[0]).all())
 
 
 def _wanted(found: Counts | None) -> Counts:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from topo.errors import ParameterError
 from topo.fabric import Fabric, State
+from topo.io.slurm_topology import block_sizes_of
 from topo.placement.affinity import PlacementAffinity, affinity_of
 from topo.placement.fold import Hosts
 from topo.placement.job import Job
@@ -37,6 +38,12 @@ RULES: dict[str, str] = {
 }
 """The rules that are reproduced, by the name they are asked for."""
 
+_ASSUMED = (
+    "whole identical hosts of equal weight, no required hosts, no reservations",
+    "switches, blocks and hosts in the order of the fabric",
+    "leaf groups are the lowest switches the rule sees",
+)
+
 
 @dataclass(frozen=True)
 class SchedulerChoice:
@@ -59,6 +66,11 @@ class SchedulerComparison(Result):
     assumptions: tuple[str, ...]
 
     title: ClassVar[str] = "Schedulers' choices"
+
+    @classmethod
+    def of(cls, fabric: str, job: str, choices: tuple[SchedulerChoice, ...]) -> SchedulerComparison:
+        """Choices with what all rules assume."""
+        return cls(fabric, job, choices, _ASSUMED)
 
     def rows(self) -> list[Row]:
         """One line a choice."""
@@ -113,12 +125,7 @@ def compare_schedulers(
     found = [
         scheduler_choice(cluster, job, rule, block_sizes=block_sizes, segment=segment, seed=seed) for rule in rules
     ]
-    assumptions = (
-        "whole identical hosts of equal weight, no required hosts, no reservations",
-        "switches, blocks and hosts in the order of the fabric",
-        "leaf groups are the lowest switches the rule sees",
-    )
-    return SchedulerComparison(fabric.name, job.name, (mine, *found), assumptions)
+    return SchedulerComparison.of(fabric.name, job.name, (mine, *found))
 
 
 def scheduler_choice(
@@ -159,11 +166,13 @@ def _chosen(
         return _first_free(leaf, dragonfly_choice(tree, free, n), notes, "too few free nodes")
     if rule == "slurm-block":
         base = int(size[0])
-        sizes = list(block_sizes) if block_sizes else [base * 2**i for i in range(5)]
+        stated = block_sizes or block_sizes_of(hosts.fabric)
+        sizes = list(stated) if stated else [base * 2**i for i in range(5)]
         notes.append(f"BlockSizes={','.join(map(str, sizes))}" + (f", segments of {segment}" if segment else ""))
         segments = block_choice(free, n, block_sizes=sizes, segment=segment)
         if segments is None:
-            return _first_free(leaf, None, notes, "not placed in the first pass")
+            why = "not placed in the first pass; a retry drops hosts that have less than others, and these are alike"
+            return _first_free(leaf, None, notes, why)
         return _first_free(leaf, [pair for part in segments for pair in part], notes, "", keep_order=bool(segment))
     answer = volcano_choice(tree, free, size, n, seed=seed)
     if answer is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from topo.errors import ParameterError
+from topo.errors import InputError, ParameterError
 from topo.fabric import FORWARDS_ALL, Fabric, State
 from topo.network import Network
 from topo.placement.tree import Level, Tree
@@ -18,6 +19,7 @@ from topo.table import Array, freeze
 __all__ = ["Hosts", "fold", "hosts_of", "name_mask"]
 
 _MOST_LEVELS = 8
+_HOST_LIST = re.compile(r"\[(?=[\d,-]*\])(?:[^\]]*,|[^\]]*\d\d+-|[^\]]*-\d\d)[^\]]*\]")
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,18 +73,23 @@ class Hosts:
             raise ParameterError(_unknown(self, unknown))
         return np.array([index[name] for name in wanted], np.int64)
 
+    def has(self, name: str) -> bool:
+        """Whether a host bears this very name."""
+        return name in self._index
+
     @cached_property
     def _index(self) -> dict[str, int]:
         return {name: i for i, name in enumerate(self.name.tolist())}
 
 
 def name_mask(hosts: Hosts, which: Iterable[str] | str | Array | None) -> NDArray[np.bool_]:
-    """A mask over hosts from names (globs allowed), a mask, or nothing.
+    """A mask over hosts from names, globs or Slurm's host lists, a mask, or nothing.
+
+    Brackets with a comma or a range of numbers of several digits are a host list (``n[01-16,20]``); other brackets
+    are a glob's (``n[1-4]``, where both mean the same), unless only the host list names hosts.
 
     :raises ParameterError: a name or pattern that no host bears, or a mask of another length.
     """
-    from topo.table import glob_mask
-
     mask = np.zeros(len(hosts), bool)
     if which is None:
         return mask
@@ -91,14 +98,36 @@ def name_mask(hosts: Hosts, which: Iterable[str] | str | Array | None) -> NDArra
             raise ParameterError(f"a mask over hosts must have {len(hosts)} entries, got {len(which)}")
         return which.copy()
     names = [which] if isinstance(which, str) else [str(name) for name in which]
-    plain = [name for name in names if not any(sign in name for sign in "*?[")]
+    plain = [name for name in names if not any(sign in name for sign in "*?[,") or hosts.has(name)]
     mask[hosts.numbers(plain)] = True
     for pattern in names:
-        if any(sign in pattern for sign in "*?["):
-            hit = glob_mask(hosts.name, pattern)
-            if not hit.any():
-                raise ParameterError(_unknown(hosts, [pattern]))
-            mask |= hit
+        if any(sign in pattern for sign in "*?[,") and not hosts.has(pattern):
+            mask |= _matching(hosts, pattern)
+    return mask
+
+
+def _matching(hosts: Hosts, pattern: str) -> NDArray[np.bool_]:
+    """Hosts that a glob or a host list names."""
+    from topo.io.hostlist import expand_hosts
+    from topo.table import glob_mask
+
+    mask = np.zeros(len(hosts), bool)
+    is_list = _HOST_LIST.search(pattern) is not None or "," in pattern
+    if not is_list or "*" in pattern or "?" in pattern:
+        mask = glob_mask(hosts.name, pattern)
+        if mask.any():
+            return mask
+    if "[" not in pattern and "," not in pattern:
+        raise ParameterError(_unknown(hosts, [pattern]))
+    try:
+        listed = expand_hosts(pattern)
+    except InputError as error:
+        if not is_list:  # a glob with other signs in its brackets
+            raise ParameterError(_unknown(hosts, [pattern])) from None
+        raise ParameterError(str(error)) from None
+    if not is_list and not any(hosts.has(name) for name in listed):
+        raise ParameterError(_unknown(hosts, [pattern]))
+    mask[hosts.numbers(listed)] = True
     return mask
 
 
@@ -217,6 +246,35 @@ class _Upward:
         order = np.argsort(self.low, kind="stable")
         self.low, self.high, self.rate = self.low[order], self.high[order], self.rate[order]
         self.has_lateral = bool((tier[a] == tier[b]).any())
+        self._ends, self._rates = np.stack([a, b]), rate
+
+    def beyond(self, sets: list[Array]) -> list[tuple[Array, Array, Array]]:
+        """For each set of switches the links that lead out of it in any direction, as (own switch, other, rate)."""
+        ends = self._ends
+        n = max(int(ends.max(initial=0)), *(int(s.max()) for s in sets)) + 1
+        group = np.full(n, -1, np.int64)
+        for i, switches in enumerate(sets):
+            group[switches] = i
+        own, other = np.concatenate([ends[0], ends[1]]), np.concatenate([ends[1], ends[0]])
+        rate = np.concatenate([self._rates, self._rates])
+        out = np.flatnonzero((group[own] >= 0) & (group[own] != group[other]))
+        out = out[np.argsort(group[own[out]], kind="stable")]
+        start = np.searchsorted(group[own[out]], np.arange(len(sets) + 1))
+        picked = [out[start[i] : start[i + 1]] for i in range(len(sets))]
+        return [(own[at], other[at], rate[at]) for at in picked]
+
+    def parts(self, sets: list[Array]) -> Array:
+        """Which sets of switches some path of switches joins: a number for each, in the order they appear."""
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        first = np.array([switches[0] for switches in sets])
+        own = np.concatenate([np.stack([np.full(len(s) - 1, s[0]), s[1:]]) for s in sets], axis=1)
+        a, b = np.concatenate([self._ends, own], axis=1)
+        n = int(max(first.max(), a.max(initial=0), b.max(initial=0))) + 1
+        _, label = connected_components(coo_array((np.ones(len(a)), (a, b)), shape=(n, n)), directed=False)
+        _, at, part = np.unique(label[first], return_index=True, return_inverse=True)
+        return np.argsort(np.argsort(at))[part]
 
     def of(self, switches: Array) -> tuple[Array, Array, Array]:
         """(lower switch, upper switch, rate) of every uplink of some switches."""
@@ -239,8 +297,12 @@ def _levels(fabric: Fabric, up: _Upward, sets: list[Array]) -> Tree:
         parent, parents = _parents(current, above, problems)
         if is_last:
             if len(current) > 1:
-                levels.append(_level(fabric, current, found, np.zeros(len(current), np.int64), above))
-                joined = False
+                found, part = up.beyond(current), up.parts(current)
+                above = [other for _, other, _ in found]
+                joined, apart = not part.any(), len(np.unique(part)) == len(current)
+                levels.append(_level(fabric, current, found, np.zeros_like(part) if joined or apart else part, above))
+                if not joined and not apart:  # parts of several nodes each: a level of stand-ins that cost nothing
+                    levels.append(_parts_level(levels[-1], part))
             break
         problems += [word for i, links in enumerate(found) if (word := _uneven(links, len(current[i])))]
         levels.append(_level(fabric, current, found, parent, above))
@@ -300,6 +362,11 @@ def _level(
         slowest_gbps=[float(rate.min()) if len(rate) else np.nan for _, _, rate in found],
         real=[len(high) > 0 for high in above],
     )
+
+
+def _parts_level(below: Level, part: Array) -> Level:
+    first = np.unique(part, return_index=True)[1]
+    return Level.of(below.name[first], np.zeros(len(first), int), real=np.zeros(len(first), bool))
 
 
 def _names(fabric: Fabric, sets: list[Array]) -> list[str]:

@@ -19,6 +19,7 @@ from topo.traffic.rings import double_tree_parents
 __all__ = ["DIMENSIONS", "PATTERNS", "Constraints", "Job"]
 
 DIMENSIONS = ("tensor", "context", "pipeline", "data")
+_MOST_RANKS = 4_000_000
 PATTERNS = ("all-to-all", "ring", "double-tree", "none")
 
 
@@ -89,6 +90,8 @@ class Job:
             self._check_degrees()
         if isinstance(self.size, bool) or not isinstance(self.size, (int, np.integer)) or self.size < 1:
             raise ParameterError(f"size is {self.size!r}; a job has at least 1 rank (or give degrees)")
+        if self.size > _MOST_RANKS:
+            raise ParameterError(f"size is {self.size:,}; a job of more than {_MOST_RANKS:,} ranks is not looked at")
         if self.pattern not in PATTERNS:
             raise ParameterError(f"unknown pattern {self.pattern!r}; known: {', '.join(PATTERNS)}")
         if self.ranks_per_host is not None and self.ranks_per_host < 1:
@@ -200,13 +203,14 @@ class Job:
         """Bytes between hosts when rank r is on host r // ranks_per_host; what stays inside a host is left out."""
         n = self.n_hosts(ranks_per_host)
         code = np.arange(self.size) // ranks_per_host
-        if self._is_uniform(ranks_per_host):
+        if self.is_uniform(ranks_per_host):
             amount = self.pattern_bytes * ranks_per_host**2
             return Traffic.of(n, groups=np.arange(n)[None, :], group_amount=amount)
         matrix = self.traffic.between(code, n).tocoo()
         return Traffic.of(n, source=matrix.row, sink=matrix.col, amount=matrix.data)
 
-    def _is_uniform(self, ranks_per_host: int) -> bool:
+    def is_uniform(self, ranks_per_host: int) -> bool:
+        """Whether every host says as much to every other: an all-to-all alone, of full hosts."""
         alone = not self.degrees and not self.pairs and self.pattern == "all-to-all"
         return alone and self.size % ranks_per_host == 0
 

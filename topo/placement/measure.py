@@ -10,12 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topo.fabric import FORWARDS_ALL
+from topo.placement.adapters import adapter_owners
 from topo.placement.fold import Hosts, fold
 from topo.placement.job import Job
 from topo.placement.placement import Placement
 from topo.placement.traffic import Traffic
 from topo.placement.tree import Tree
 from topo.table import Array, freeze
+
+_ROWS_AT_ONCE = 256
 
 __all__ = ["EndTree", "Measured", "end_tree", "measured", "physical_rail"]
 
@@ -41,6 +44,11 @@ class EndTree:
     def hops(self) -> NDArray[np.float64]:
         """Links between the leaves of every two leaf groups on a shortest path; -1 where there is none."""
         return _hops(self)
+
+    @cached_property
+    def has_no_switch(self) -> bool:
+        """Whether no switch joins the hosts: endpoints forward for each other, as in a torus."""
+        return not bool((self.hosts.leaf_switches > 0).any())
 
     @cached_property
     def separate_rails(self) -> bool:
@@ -81,7 +89,7 @@ def end_tree(hosts: Hosts) -> EndTree:
     fabric, network = hosts.fabric, hosts.network
     nodes = fabric.nodes
     direct = _direct(hosts)
-    owner = _adapter_owner(hosts, direct)
+    owner = _owners(hosts, direct)
     if owner is not None:
         group, switches, tree = fold(network, owner, len(hosts.endpoint))
     if owner is None or not len(switches):
@@ -91,40 +99,30 @@ def end_tree(hosts: Hosts) -> EndTree:
     else:
         leaf = np.full(len(nodes), -1, np.int64)
         leaf[hosts.endpoint] = group
-    rail, n_rails = physical_rail(hosts, leaf)
+    rail, n_rails = physical_rail(hosts, owner)
     reaches = _reaches(hosts, _group_of_parts(hosts, leaf, owner), tree.n_leaves)
     line = np.zeros(len(nodes))
     rates = fabric.links.capacity_gbps[network.links]
     outward = fabric.links.kind.is_any("access", "scale_out")[network.links]
+    if not outward.any():  # endpoints that forward for each other: what they send leaves by any of their links
+        outward = np.ones(len(network.links), bool)
     for end in (network.a, network.b):
         line += np.bincount(end[outward], weights=rates[outward], minlength=len(nodes))
-    if not direct:
+    if not direct and len(hosts.leaf_switches[hosts.leaf_switches > 0]):
         line = _shared_line(hosts, line)
     return EndTree(hosts, freeze(leaf), freeze(rail), n_rails, tree, reaches, freeze(line))
 
 
-def _adapter_owner(hosts: Hosts, direct: bool) -> Array | None:
-    """Which endpoint (by position) each node sends for: itself, or as an adapter for the one of its index.
+def _owners(hosts: Hosts, direct: bool) -> Array | None:
+    """Which endpoint (by position) each node sends for: itself, or as an adapter for the accelerator nearest to it.
 
     None where an endpoint has neither, so that a host's endpoints share its adapters.
     """
-    nodes, ends = hosts.fabric.nodes, hosts.endpoint
-    owner = np.full(len(nodes), -1, np.int64)
-    if direct:
-        owner[ends] = np.arange(len(ends))
-        return owner
-    width = int(nodes.local_index.max()) + 1
-    if (nodes.local_index[ends] < 0).any() or (nodes.host.codes[ends] < 0).any() or width < 1:
-        return None
-    table = np.full((len(nodes.host.labels), width), -1, np.int64)
-    table[nodes.host.codes[ends], nodes.local_index[ends]] = np.arange(len(ends))
-    links = hosts.fabric.links.kind.is_any("access", "scale_out")[hosts.network.links]
-    touched = np.zeros(len(nodes), bool)
-    touched[hosts.network.a[links]] = touched[hosts.network.b[links]] = True
-    adapter = np.flatnonzero(touched & (nodes.forwards != FORWARDS_ALL) & (nodes.host.codes >= 0))
-    adapter = adapter[nodes.local_index[adapter] >= 0]
-    owner[adapter] = table[nodes.host.codes[adapter], nodes.local_index[adapter]]
-    return owner if len(np.unique(owner[owner >= 0])) == len(ends) else None
+    if not direct:
+        return adapter_owners(hosts)
+    owner = np.full(len(hosts.fabric.nodes), -1, np.int64)
+    owner[hosts.endpoint] = np.arange(len(hosts.endpoint))
+    return owner
 
 
 def _direct(hosts: Hosts) -> bool:
@@ -147,34 +145,26 @@ def _shared_line(hosts: Hosts, line: Array) -> Array:
     return share
 
 
-def physical_rail(hosts: Hosts, leaf: Array) -> tuple[Array, int]:
-    """Rail of every endpoint by the leaves it is wired to; by its own label where leaves bear none (-1: no rail)."""
+def physical_rail(hosts: Hosts, owner: Array | None) -> tuple[Array, int]:
+    """Rail of every endpoint by the leaves it is wired to; by its own label where leaves bear none (-1: no rail).
+
+    ``owner`` tells for every node the endpoint (by position) it sends for: an accelerator stands on the rail that its
+    adapter is wired to.
+    """
     nodes, network = hosts.fabric.nodes, hosts.network
     rail = nodes.rail.codes.astype(np.int64)
     access = hosts.fabric.links.kind.is_any("access")[network.links]
     a, b = network.a[access].astype(np.int64), network.b[access].astype(np.int64)
     end, switch = np.concatenate([a, b]), np.concatenate([b, a])
-    keep = (hosts.of_node[end] >= 0) & (nodes.rail.codes[switch] >= 0)
+    keep = nodes.rail.codes[switch] >= 0
+    end, switch = end[keep], switch[keep]
     wired = rail.copy()
-    wired[end[keep]] = nodes.rail.codes[switch[keep]]
-    return _through_adapters(hosts, wired, a, b), len(nodes.rail.labels)
-
-
-def _through_adapters(hosts: Hosts, wired: Array, a: Array, b: Array) -> Array:
-    """An accelerator stands on the rail its adapter, the one of its index in its host, is wired to."""
-    nodes = hosts.fabric.nodes
-    end, switch = np.concatenate([a, b]), np.concatenate([b, a])
-    adapter = (hosts.of_node[end] < 0) & (nodes.host.codes[end] >= 0) & (nodes.local_index[end] >= 0)
-    adapter &= nodes.rail.codes[switch] >= 0
-    if not adapter.any():
-        return wired
-    width = int(nodes.local_index.max()) + 1
-    table = np.full((len(nodes.host.labels), width), -1, np.int64)
-    table[nodes.host.codes[end[adapter]], nodes.local_index[end[adapter]]] = nodes.rail.codes[switch[adapter]]
-    ends = hosts.endpoint[nodes.local_index[hosts.endpoint] >= 0]
-    found = table[nodes.host.codes[ends], nodes.local_index[ends]]
-    wired[ends] = np.where(found >= 0, found, wired[ends])
-    return wired
+    own = hosts.of_node[end] >= 0
+    wired[end[own]] = nodes.rail.codes[switch[own]]
+    if owner is not None:
+        adapter = ~own & (owner[end] >= 0)
+        wired[hosts.endpoint[owner[end[adapter]]]] = nodes.rail.codes[switch[adapter]]
+    return wired, len(nodes.rail.labels)
 
 
 def _reaches(hosts: Hosts, group: Array, n_groups: int) -> Any:
@@ -253,6 +243,8 @@ class Measured:
     @property
     def hop_bytes(self) -> float:
         """Sum over pairs of bytes times links between their endpoints; what no path joins counts nothing."""
+        if self.ends.has_no_switch:
+            return _direct_hop_bytes(self)
         if not self.on_tree and len(self.matrix):
             hops = self.ends.hops
             away = self.matrix * (hops >= 0)
@@ -264,6 +256,25 @@ class Measured:
     def loads(self) -> list[NDArray[np.float64]]:
         """Busier direction of the uplinks of every node."""
         return [np.maximum(out, into) for out, into in self.cuts]
+
+
+def _direct_hop_bytes(job: Measured) -> float:
+    """Bytes times links where endpoints forward for each other: distances from every endpoint the job has."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import dijkstra
+
+    hosts, traffic = job.ends.hosts, job.job.traffic
+    network, n = hosts.network, len(hosts.fabric.nodes)
+    rows, code = np.unique(job.placement.rows, return_inverse=True)
+    host = np.unique(hosts.of_node[job.placement.rows], return_inverse=True)[1]
+    sent = (traffic.between(code, len(rows)) - traffic.within(host).between(code, len(rows))).tocsr()
+    graph = coo_array((np.ones(len(network.a)), (network.a, network.b)), shape=(n, n)).tocsr()
+    total = 0.0
+    for start in range(0, len(rows), _ROWS_AT_ONCE):  # distances of some endpoints at a time: n of them are many
+        part = np.arange(start, min(start + _ROWS_AT_ONCE, len(rows)))
+        away = dijkstra(graph, directed=False, unweighted=True, indices=rows[part])[:, rows]
+        total += float((sent[part].toarray() * np.where(np.isfinite(away), away, 0.0)).sum())
+    return total
 
 
 def measured(ends: EndTree, job: Job, placement: Placement, *, pxn: bool = True) -> Measured:
@@ -278,6 +289,8 @@ def measured(ends: EndTree, job: Job, placement: Placement, *, pxn: bool = True)
     code = np.unique(host, return_inverse=True)[1]
     inside = traffic.within(code)
     n_groups = ends.tree.n_leaves
+    # Without rails nobody knows which adapter of the source's host stands beside the destination's.
+    pxn = pxn and not (ends.separate_rails and bool((ends.rail[rows] < 0).any()))
     matrix = _matrix(ends, traffic, inside, rows, host, pxn=pxn and ends.separate_rails)
     sent, received = traffic.sent() - inside.sent(), traffic.received() - inside.received()
     _, at = np.unique(rows, return_inverse=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from topo.errors import ParameterError
 from topo.fabric import Fabric, State
-from topo.placement.fold import hosts_of, name_mask
+from topo.placement.fold import Hosts, hosts_of, name_mask
 from topo.placement.job import Job
 from topo.placement.measure import end_tree
 from topo.placement.placement import rank_width
-from topo.placement.room import scopes
+from topo.placement.room import parts_of
 from topo.result import Result, Row, Standing
 from topo.table import Array
 
@@ -58,19 +58,20 @@ class Moves(Result):
 
 
 def fewest_hosts_moved(
-    free: ArrayLike, movable: ArrayLike, n: int, most_leaves: int
+    free: ArrayLike, movable: ArrayLike, n: int, most_leaves: int, *, free_in_all: int | None = None
 ) -> tuple[int, NDArray[np.int64]] | None:
     """Fewest hosts to move so that n fit on so many leaf groups, and those groups; None: no way.
 
     With M the chosen groups, sum over M of (free + movable) >= n, the answer is
     max(0, n - the most free hosts any such M has). Room outside M always suffices, since
     free in all - free in M >= n - free in M. A table over (groups used, room capped at n) finds the most.
+    ``free_in_all`` also counts free hosts that the job itself may not have, but that others may move to.
 
     >>> fewest_hosts_moved([5, 3, 8, 6], [3, 5, 0, 2], 16, 2)[0]
     2
     """
     f, c = np.asarray(free, np.int64), np.asarray(movable, np.int64)
-    if int(f.sum()) < n:
+    if (int(f.sum()) if free_in_all is None else free_in_all) < n:
         return None
     most = min(most_leaves, len(f))
     best = np.full((most + 1, n + 1), -1, np.int64)
@@ -101,7 +102,7 @@ def fewest_hosts_moved(
 
 
 def fewest_jobs_restarted(
-    free: ArrayLike, held: ArrayLike, n: int, most_leaves: int, *, limit_s: float = 30.0
+    free: ArrayLike, held: ArrayLike, n: int, most_leaves: int, *, free_in_all: int | None = None, limit_s: float = 30.0
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], bool] | None:
     """Fewest jobs to restart, then fewest of their hosts moved: (jobs, moved by job and leaf, groups, proved).
 
@@ -112,7 +113,7 @@ def fewest_jobs_restarted(
     ([1], 2, [2, 3], True)
     """
     f, c = np.asarray(free, np.int64), np.asarray(held, np.int64)
-    if int(f.sum()) < n:
+    if (int(f.sum()) if free_in_all is None else free_in_all) < n:
         return None
     first = _restarts(f, c, n, most_leaves, None, limit_s)
     if first is None:
@@ -243,7 +244,8 @@ def what_to_move(
 ) -> Moves:
     """The fewest migrations that let a job in on at most so many leaf groups, by hosts and by jobs restarted.
 
-    ``jobs`` maps the jobs that may move to their hosts; ``unmovable`` hosts are busy and stay (drained, down).
+    ``jobs`` maps the jobs that may move to their hosts; ``unmovable`` hosts are busy and stay (drained, down). The
+    job's constraints hold: ``within`` looks at every part of that level, hosts it excludes still take in what moves.
 
     >>> import topo
     >>> fabric = topo.leaf_spine(leaves=2, spines=2, hosts_per_leaf=4)
@@ -255,36 +257,30 @@ def what_to_move(
     """
     hosts = hosts_of(fabric, state=state)
     stays = name_mask(hosts, unmovable)
-    owner = np.full(len(hosts), -1, np.int64)
-    for j, (name, members) in enumerate(jobs.items()):
-        rows = hosts.numbers(members)
-        if (owner[rows] >= 0).any() or stays[rows].any():
-            twice = str(hosts.name[rows[(owner[rows] >= 0) | stays[rows]][0]])
-            raise ParameterError(f"host {twice!r} of job {name!r} is taken twice; each host has one owner")
-        owner[rows] = j
-    free_mask = (owner < 0) & ~stays & (hosts.leaf >= 0)
-    width, tree = rank_width(hosts, job), hosts.tree
-    n = job.n_hosts(width)
-    scope = scopes(hosts, end_tree(hosts), _unlimited(job), free_mask)[0]
-    attached = hosts.leaf >= 0
-    held = np.zeros((len(jobs), tree.n_leaves), np.int64)
-    mine = attached & (owner >= 0)
-    np.add.at(held, (owner[mine], hosts.leaf[mine]), 1)
-    most = at_most_leaves or job.constraints.at_most_leaves or tree.n_leaves
-    found = fewest_hosts_moved(scope.free, held.sum(axis=0), n, most)
-    if found is None:
-        room = int(np.sort(scope.free + held.sum(axis=0))[::-1][:most].sum())
+    owner = _owners(hosts, jobs, stays)
+    free = (owner < 0) & ~stays & (hosts.leaf >= 0)
+    n = job.n_hosts(rank_width(hosts, job))
+    have = int(free.sum())
+    if have < n:
         raise ParameterError(
-            f"{job.name!r} needs {n:,} hosts; {most} leaf groups hold at most {room:,} even if every job there moves"
+            f"{job.name!r} needs {n:,} hosts, {have:,} are free: {n - have:,} are missing, moves or not"
         )
-    moved, groups = found
-    pairs = _pairs(hosts.leaf, scope.leaf, owner, groups, moved)
-    restart = fewest_jobs_restarted(scope.free, held, n, most, limit_s=limit_s) if moved else None
+    most = at_most_leaves or job.constraints.at_most_leaves or hosts.tree.n_leaves
+    best = _best_part(hosts, job, free, owner, n, most)
+    if isinstance(best, int):
+        rules = f" within {job.constraints.within}" if job.constraints.within else ""
+        raise ParameterError(
+            f"{job.name!r} needs {n:,} hosts; {most} leaf groups{rules} hold at most {best:,} even if every job there "
+            "moves"
+        )
+    moved, groups, leaf = best
+    pairs = _pairs(leaf, hosts.leaf, free, owner, groups, moved, job.constraints.hosts_per_leaf)
+    restart = _fewest_restarts(hosts, job, free, owner, n, most, limit_s) if moved else None
     names = list(jobs)
     return Moves(
         job=job.name,
         at_most_leaves=most,
-        leaves=tuple(tree.levels[0].name[groups].tolist()),
+        leaves=tuple(hosts.tree.levels[0].name[groups].tolist()),
         hosts_moved=moved,
         moves=tuple((str(hosts.name[a]), str(hosts.name[b])) for a, b in pairs),
         jobs_restarted=tuple(dict.fromkeys(names[int(owner[a])] for a, _ in pairs)),
@@ -294,17 +290,98 @@ def what_to_move(
     )
 
 
-def _unlimited(job: Job) -> Job:
-    from dataclasses import replace
+def _owners(hosts: Hosts, jobs: Mapping[str, Sequence[str]], stays: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Number of the job on each host; -1 for none."""
+    owner = np.full(len(hosts), -1, np.int64)
+    for j, (name, members) in enumerate(jobs.items()):
+        rows = hosts.numbers(members)
+        if (owner[rows] >= 0).any() or stays[rows].any():
+            twice = str(hosts.name[rows[(owner[rows] >= 0) | stays[rows]][0]])
+            raise ParameterError(f"host {twice!r} of job {name!r} is taken twice; each host has one owner")
+        owner[rows] = j
+    return owner
 
-    return replace(job, constraints=replace(job.constraints, at_most_leaves=None))
+
+def _capped(
+    leaf: Array, free: NDArray[np.bool_], owner: Array, n_leaves: int, most_each: int | None
+) -> tuple[Array, Array]:
+    """Free and movable hosts of each leaf group that the job may have, cut to what it may take of one."""
+    usable = leaf >= 0
+    f = np.bincount(leaf[usable & free], minlength=n_leaves)
+    c = np.bincount(leaf[usable & (owner >= 0)], minlength=n_leaves)
+    if most_each is not None:
+        f = np.minimum(f, most_each)
+        c = np.minimum(c, most_each - f)
+    return f, c
 
 
-def _pairs(leaf: Array, free_leaf: Array, owner: Array, groups: Array, moved: int) -> list[tuple[int, int]]:
+def _best_part(
+    hosts: Hosts, job: Job, free: NDArray[np.bool_], owner: Array, n: int, most: int
+) -> tuple[int, NDArray[np.int64], Array] | int:
+    """(hosts moved, leaf groups, leaf of usable hosts) of the part where least moves; else the most any part holds."""
+    best: tuple[int, NDArray[np.int64], Array] | None = None
+    room = 0
+    for part in parts_of(hosts, end_tree(hosts), _at_host_level(job), free | (owner >= 0)):
+        f, c = _capped(part.leaf, free, owner, hosts.tree.n_leaves, job.constraints.hosts_per_leaf)
+        room = max(room, int(np.sort(f + c)[::-1][:most].sum()))
+        found = fewest_hosts_moved(f, c, n, most, free_in_all=int(free.sum()))
+        if found is not None and (best is None or found[0] < best[0]):
+            best = (*found, part.leaf)
+    return room if best is None else best
+
+
+def _fewest_restarts(
+    hosts: Hosts, job: Job, free: NDArray[np.bool_], owner: Array, n: int, most: int, limit_s: float
+) -> tuple[Array, Array] | None:
+    """(jobs, hosts moved by job and leaf group) of the part where fewest jobs restart."""
+    best: tuple[Array, Array] | None = None
+    n_leaves, n_jobs = hosts.tree.n_leaves, int(owner.max()) + 1
+    for part in parts_of(hosts, end_tree(hosts), _at_host_level(job), free | (owner >= 0)):
+        f, _ = _capped(part.leaf, free, owner, n_leaves, job.constraints.hosts_per_leaf)
+        mine = (part.leaf >= 0) & (owner >= 0)
+        held = np.zeros((n_jobs, n_leaves), np.int64)
+        np.add.at(held, (owner[mine], part.leaf[mine]), 1)
+        if job.constraints.hosts_per_leaf is not None:
+            held = np.minimum(held, job.constraints.hosts_per_leaf - f[None, :])
+        found = fewest_jobs_restarted(f, held, n, most, free_in_all=int(free.sum()), limit_s=limit_s)
+        if found is None:
+            continue
+        cost = len(found[0]), int(found[1].sum())
+        if best is None or cost < (len(best[0]), int(best[1].sum())):
+            best = found[0], found[1]
+    return best
+
+
+def _at_host_level(job: Job) -> Job:
+    """The job with the constraints that say which hosts it may have, and where; not how many of what."""
+    rules = replace(job.constraints, at_most_leaves=None, hosts_per_leaf=None, same_rail=False)
+    return replace(job, constraints=rules)
+
+
+def _pairs(
+    usable: Array, leaf: Array, free: NDArray[np.bool_], owner: Array, groups: Array, moved: int, most_each: int | None
+) -> list[tuple[int, int]]:
     """Hosts to move off the groups, those of the fewest jobs first, each to a free host elsewhere."""
-    inside = np.flatnonzero(np.isin(leaf, groups) & (owner >= 0))
+    inside = np.flatnonzero(np.isin(usable, groups) & (owner >= 0))
     largest = np.argsort(-np.bincount(owner[inside], minlength=int(owner.max(initial=0)) + 1), kind="stable")
     rank = np.argsort(largest)
-    inside = inside[np.argsort(rank[owner[inside]], kind="stable")][:moved]
-    outside = np.flatnonzero((free_leaf >= 0) & ~np.isin(leaf, groups))[:moved]
-    return list(zip(inside.tolist(), outside.tolist(), strict=True))
+    inside = inside[np.argsort(rank[owner[inside]], kind="stable")]
+    own = np.flatnonzero(free & np.isin(usable, groups))
+    if most_each is not None:  # no more of a leaf group than the job may take there
+        own = own[_place_in_group(usable[own]) < most_each]
+        left = most_each - np.bincount(usable[own], minlength=int(leaf.max()) + 1)
+        inside = inside[_place_in_group(usable[inside]) < left[usable[inside]]]
+    elsewhere = free.copy()
+    elsewhere[own] = False  # the job has these; any other free host, outside its groups first, takes in what moves
+    outside = np.flatnonzero(elsewhere)
+    outside = outside[np.argsort(np.isin(leaf[outside], groups), kind="stable")][:moved]
+    return list(zip(inside[:moved].tolist(), outside.tolist(), strict=True))
+
+
+def _place_in_group(group: Array) -> NDArray[np.int64]:
+    """How many before each entry bear the same number."""
+    order = np.argsort(group, kind="stable")
+    _, first, count = np.unique(group[order], return_index=True, return_counts=True)
+    out = np.empty(len(group), np.int64)
+    out[order] = np.arange(len(group)) - np.repeat(first, count)
+    return out

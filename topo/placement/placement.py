@@ -56,11 +56,11 @@ def rank_width(hosts: Hosts, job: Job) -> int:
                 f"hosts of {hosts.fabric.name!r} have {sizes.tolist()} endpoints; give ranks_per_host with the job"
             )
         return int(sizes[0])
-    least = int(sizes.min())
-    if job.ranks_per_host > least and job.ranks_per_host % least:
+    width = job.ranks_per_host
+    if not ((width <= sizes) | (width % np.maximum(sizes, 1) == 0)).any():  # a host that some hold is looked for later
         raise ParameterError(
-            f"ranks_per_host {job.ranks_per_host} do not divide over the {least} endpoints of a host; "
-            f"use at most {least} or a multiple"
+            f"ranks_per_host {width} do not divide over the {int(sizes.max())} endpoints of a host; "
+            f"use at most {int(sizes.max())} or a multiple"
         )
     return job.ranks_per_host
 
@@ -158,4 +158,7 @@ def read_ranks(hosts: Hosts, job: Job, text: str, *, path: str = "<text>") -> Pl
         if name in order:
             raise InputError(f"host {name!r} is there twice; list each host once", path=path, line=line)
         order.append(name)
-    return on_hosts(hosts, job, hosts.numbers(order))
+    try:
+        return on_hosts(hosts, job, hosts.numbers(order))
+    except ParameterError as error:  # too few hosts, or too many
+        raise InputError(str(error), path=path) from None

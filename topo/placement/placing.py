@@ -22,10 +22,11 @@ from topo.placement.profile import Pattern, pattern_of
 from topo.placement.room import Scope, scopes
 from topo.placement.search import Problem, Searched, searched
 from topo.placement.starts import assigned, orders_of, packings
+from topo.placement.tree import Tree
 from topo.result import Result, Row, Standing, hidden
 from topo.table import Array
 
-__all__ = ["OBJECTIVES", "Cluster", "PlacementFound", "place", "placed_on"]
+__all__ = ["OBJECTIVES", "Cluster", "PlacementFound", "load_units", "place", "placed_on"]
 
 OBJECTIVES = ("leaves", "hop_bytes", "uplink_load")
 _ORDER_BUDGET_S = 0.4
@@ -158,8 +159,8 @@ def placed_on(
         raise ParameterError(f"unknown objective {objective!r}; known: {', '.join(OBJECTIVES)}")
     begin = time.perf_counter()
     hosts, width = cluster.hosts, rank_width(cluster.hosts, job)
+    fitting = scopes(hosts, cluster.ends, job, cluster.free)  # refused before anything of the job's size is made
     pattern = pattern_of(job, width)
-    fitting = scopes(hosts, cluster.ends, job, cluster.free)
     base = _base(cluster, job, pxn)
     solved = [(_bounded(scope, pattern, cluster, job, objective, base), scope) for scope in fitting]
     solved.sort(key=lambda pair: pair[0][1].value)
@@ -187,10 +188,7 @@ def _bounded(
 ) -> tuple[Problem, Bound]:
     """The problem of one scope, with its bound."""
     tree = scope.tree
-    unit = float(np.nanmin(cluster.ends.tree.levels[0].capacity_gbps, initial=np.inf))
-    capacity = tree.relative_capacity(unit if np.isfinite(unit) else 0.0)
-    if not tree.symmetric:  # above the leaf groups nothing bounds the links of a bundle
-        capacity = [capacity[0], *(np.full(len(level), np.inf) for level in tree.levels[1:])]
+    capacity = load_units(cluster, tree)
     if tree is not cluster.hosts.tree:
         base = [np.zeros(len(level)) for level in tree.levels]
     kind = "hop_bytes" if objective == "leaves" else objective
@@ -199,6 +197,15 @@ def _bounded(
         least = float(fewest(scope.free, pattern.n))
         return problem, Bound(least, "largest free first", [compact_counts(problem).hosts])
     return problem, hop_bound(problem) if objective == "hop_bytes" else load_bound(problem)
+
+
+def load_units(cluster: Cluster, tree: Tree) -> list[Array]:
+    """Capacity of every node of a tree by which its load is divided: 1 for the uplinks of the narrowest leaf."""
+    unit = float(np.nanmin(cluster.ends.tree.levels[0].capacity_gbps, initial=np.inf))
+    capacity = tree.relative_capacity(unit if np.isfinite(unit) else 0.0)
+    if not tree.symmetric:  # above the leaf groups nothing bounds the links of a bundle
+        capacity = [capacity[0], *(np.full(len(level), np.inf) for level in tree.levels[1:])]
+    return capacity
 
 
 def _solved(problem: Problem, bound: Bound, objective: str, budget_s: float, seed: int) -> Searched:
@@ -247,7 +254,12 @@ def _hosts_in_order(hosts: Hosts, job: Job, scope: Scope, leaf: Array) -> Placem
 
 
 def _far_bound(mine: Measured, problem: Problem) -> float:
-    """Bound where the fabric is no tree: what leaves a leaf group goes at least as far as the nearest other one."""
+    """Bound where the fabric is no tree: what leaves a leaf group goes at least as far as the nearest other one.
+
+    Where endpoints forward for each other what leaves a host crosses a link at least.
+    """
+    if mine.ends.has_no_switch:
+        return mine.inter
     lowest = problem.tree.levels[0]
     flat = replace(lowest, parent=np.zeros_like(lowest.parent))
     leaf_only = replace(problem, tree=replace(problem.tree, levels=(flat,)))
@@ -307,7 +319,9 @@ def _notes(
             "no uplink is full here; where none is on fewer leaf groups either, spreading gains no capacity, only "
             "fewer hash collisions: at_most_leaves keeps the job together"
         )
-    if objective == "uplink_load" and not problem.tree.rates_known:
+    if objective == "uplink_load" and cluster.ends.has_no_switch:
+        notes.append("no switch joins the hosts, so that there are no uplinks; the busiest link tells the load")
+    elif objective == "uplink_load" and not problem.tree.rates_known:
         notes.append("rates unknown: every leaf group counts alike, levels above are left out")
     if answer.tried > 1:
         notes.append(f"{answer.tried:,} starts tried in {answer.seconds:.1f} s")

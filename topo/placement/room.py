@@ -16,7 +16,7 @@ from topo.placement.placement import rank_width
 from topo.placement.tree import LEVEL_WORDS, Tree
 from topo.table import Array
 
-__all__ = ["Scope", "largest_fit", "scopes"]
+__all__ = ["Scope", "largest_fit", "parts_of", "scopes"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ def scopes(hosts: Hosts, ends: EndTree, job: Job, free: NDArray[np.bool_]) -> li
         constraint without which it would fit.
     """
     width = rank_width(hosts, job)
-    found = _all(hosts, ends, job, free, width)
+    found = parts_of(hosts, ends, job, free)
     n = job.n_hosts(width)
     fitting = [scope for scope in found if largest_fit(scope, job.constraints.at_most_leaves) >= n]
     if not fitting:
@@ -55,11 +55,14 @@ def largest_fit(scope: Scope, most_leaves: int | None) -> int:
     return int((ordered if most_leaves is None else ordered[:most_leaves]).sum())
 
 
-def _all(hosts: Hosts, ends: EndTree, job: Job, free: NDArray[np.bool_], width: int) -> list[Scope]:
-    rules = job.constraints
+def parts_of(hosts: Hosts, ends: EndTree, job: Job, free: NDArray[np.bool_]) -> list[Scope]:
+    """Every part that the job's constraints allow it to lie in, whether it fits there or not."""
+    rules, width = job.constraints, rank_width(hosts, job)
     size = np.maximum(hosts.size, 1)
     each = np.where(width <= size, True, width % size == 0)
     usable = free & (hosts.leaf >= 0) & ~name_mask(hosts, rules.exclude) & each
+    if rules.same_rail and not (ends.rail[hosts.endpoint] >= 0).any():
+        raise ParameterError(f"same_rail is asked for, but {hosts.fabric.name!r} has no rails; leave same_rail out")
     if rules.same_rail:
         wide = [_rail_scope(hosts, ends, usable, rail) for rail in range(ends.n_rails)]
     else:
@@ -123,12 +126,17 @@ def _parts(hosts: Hosts, scope: Scope, within: str) -> list[Scope]:
 
 def _refusal(hosts: Hosts, ends: EndTree, job: Job, free: NDArray[np.bool_], width: int) -> str:
     n, rules = job.n_hosts(width), job.constraints
-    found = _all(hosts, ends, job, free, width)
+    found = parts_of(hosts, ends, job, free)
     most = max((largest_fit(scope, rules.at_most_leaves) for scope in found), default=0)
     bare = replace(job, constraints=replace(rules, **_NONE))
-    loose = max(largest_fit(scope, None) for scope in _all(hosts, ends, bare, free, width))
+    parts = parts_of(hosts, ends, bare, free)
+    loose = max(largest_fit(scope, None) for scope in parts)
     head = f"{job.name!r} needs {n:,} hosts ({job.size:,} ranks at {width} a host)"
     tail = f"the largest that fits has {most:,} hosts, {most * width:,} ranks"
+    together = sum(largest_fit(scope, None) for scope in parts)
+    if loose < n <= together and not rules.same_rail:
+        said = f"the {together:,} free ones lie in {len(parts):,} parts that nothing joins, at most {loose:,} in one"
+        return f"{head}; {said}: {n - loose:,} are missing; {tail}"
     if loose < n:
         return f"{head}, {loose:,} are free: {n - loose:,} are missing; {tail}"
     for name, value in _NONE.items():
@@ -136,7 +144,7 @@ def _refusal(hosts: Hosts, ends: EndTree, job: Job, free: NDArray[np.bool_], wid
             continue
         eased = replace(job, constraints=replace(rules, **{name: value}))
         eased_most = eased.constraints.at_most_leaves
-        if any(largest_fit(scope, eased_most) >= n for scope in _all(hosts, ends, eased, free, width)):
+        if any(largest_fit(scope, eased_most) >= n for scope in parts_of(hosts, ends, eased, free)):
             return (
                 f"{head}; the constraint {name} = {_written(getattr(rules, name))} leaves room for {most:,}: "
                 f"{n - most:,} are missing; {tail}; without it the job fits"

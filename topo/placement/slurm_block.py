@@ -1,7 +1,9 @@
 """How Slurm's topology/block plugin picks nodes: blocks, aggregates of powers of two, segments.
 
-First pass only: what Slurm tries after a failed pass, in an unstable order, is not reproduced. Read in Slurm's source,
-commit 284c3b95; whole identical hosts of equal weight, no reservations.
+First pass only, for jobs that take whole identical hosts of equal weight, without reservations. After a failed pass
+Slurm tries again without the hosts that have less to give than others (in an unstable order); for a job of whole hosts
+their counts are alike and stay so, nothing is dropped, and the same pass fails again. Jobs that share hosts may fare
+otherwise. Read in Slurm's source, commit 284c3b95, and in its select/cons_tres.
 """
 
 from __future__ import annotations

@@ -28,16 +28,26 @@ SECTIONS = (
     "throughput",
     "collisions",
     "failures",
+    "placement",
+    "step",
     "wiring",
+    "bill",
     "notes",
     "assumptions",
 )
 """Keys of all sections, in reading order."""
 
-_MOST_ENDPOINTS = {"goodput": 20_000, "throughput": 40_000, "collisions": 20_000, "failures": 20_000, "wiring": 40_000}
-_MOST_OPENED = 300
-MORE = tuple(_MOST_ENDPOINTS)
-"""Sections that are made by themselves only up to a number of endpoints."""
+_MOST_ENDPOINTS = {
+    "goodput": 20_000,
+    "throughput": 40_000,
+    "collisions": 20_000,
+    "failures": 20_000,
+    "step": 20_000,
+    "wiring": 40_000,
+    "bill": 20_000,
+}
+MORE = (*_MOST_ENDPOINTS, "placement")
+"""Sections that are made by themselves only up to a number of endpoints, or where a job is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +61,20 @@ class LeftOut:
         return f"Left out: {self.reason}. Ask for it with --sections {self.key} (sections=[{self.key!r}] in Python)."
 
 
-def chosen_sections(sections: Sequence[str] | None) -> tuple[str, ...]:
-    """The keys asked for, in reading order; all of them for None.
+def chosen_sections(sections: Sequence[str] | None, *, has_job: bool = False) -> tuple[str, ...]:
+    """The keys asked for, in reading order; all of them for None. A job that is given asks for its placement.
 
     >>> chosen_sections(["failures", "inventory"])
     ('inventory', 'failures')
 
-    :raises ParameterError: a key that no section has.
+    :raises ParameterError: a key that no section has, or the placement of no job.
     """
     if sections is None:
         return SECTIONS
+    if has_job:
+        sections = [*sections, "placement"]
+    elif "placement" in sections:
+        raise ParameterError("the section placement takes a job: --job FILE (job=... in Python)")
     for key in sections:
         if key not in SECTIONS:
             raise ParameterError(f"no section is called {key!r}; known: {', '.join(SECTIONS)}")
@@ -76,9 +90,6 @@ def asked_or_left_out(
         return None
     if not named and len(fabric.endpoints) > _MOST_ENDPOINTS[key]:
         return LeftOut(key, f"{len(fabric.endpoints):,} endpoints take longer than the rest of the report")
-    opened = bool(fabric.nodes.kind.is_any("accelerator")[fabric.endpoints].any())
-    if not named and key == "goodput" and opened and len(fabric.endpoints) > _MOST_OPENED:
-        return LeftOut(key, f"{len(fabric.endpoints):,} accelerators in opened hosts take minutes")
     if len(fabric.endpoints) < 2:
         return LeftOut(key, "it takes at least two endpoints")
     try:

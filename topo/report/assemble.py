@@ -13,6 +13,7 @@ from topo.errors import TopoError
 from topo.fabric import Fabric, Selector, expect_fabric
 from topo.network import default_kinds, kinds_in_words
 from topo.output import plain
+from topo.placement.job import Job
 from topo.report.answers import (
     bisection_section,
     inventory_section,
@@ -20,6 +21,7 @@ from topo.report.answers import (
     paths_section,
 )
 from topo.report.asked import MORE, SECTIONS, LeftOut, asked_or_left_out, chosen_sections
+from topo.report.bill import ask_bill, bill_section, has_cables
 from topo.report.content import Facts, Picture, Section, Text
 from topo.report.figures import headline, main_rows
 from topo.report.flows import (
@@ -35,8 +37,10 @@ from topo.report.halves import half_members, usual_keep
 from topo.report.losses import LossAnswers, ask_losses, losses_section
 from topo.report.markdown import markdown
 from topo.report.page import html_page
+from topo.report.placement import PlacementAnswers, PlacementAsked, ask_placement, placement_section
 from topo.report.published import published_section
 from topo.report.sections import assumptions_section, identity_section, notes_section
+from topo.report.step import StepAnswers, ask_step, step_section
 from topo.report.verdict import doubtful_rows, expected_rows, verdict
 from topo.report.wiring import ask_wiring, is_from_file, wiring_section
 from topo.result import Result, Row, to_json_value
@@ -48,6 +52,7 @@ if TYPE_CHECKING:
     from topo.analysis.inventory import Inventory
     from topo.analysis.oversubscription import Oversubscription
     from topo.analysis.published import PublishedNumbers
+    from topo.design.planning import CablingPlan
     from topo.wiring import Validation
 
 __all__ = ["Report", "make_report"]
@@ -59,6 +64,8 @@ _ANSWERS = {
     "throughput": ("throughput", "beside"),
     "collisions": ("collisions", "remedies", "striped"),
     "failures": ("survivability", "drains", "curve"),
+    "placement": ("found", "comparison"),
+    "step": ("step", "scaling", "sensitivity"),
 }
 
 
@@ -82,7 +89,10 @@ class Report:
     failures: LossAnswers | LeftOut | TopoError | None = None
     wiring: Validation | LeftOut | TopoError | None = None
     goodput: GoodputAnswers | LeftOut | TopoError | None = None
+    placement: PlacementAnswers | TopoError | None = None
+    step: StepAnswers | LeftOut | TopoError | None = None
     chosen: tuple[str, ...] = SECTIONS
+    bill: CablingPlan | LeftOut | TopoError | None = None
 
     @property
     def title(self) -> str:
@@ -123,7 +133,10 @@ class Report:
             None if self.throughput is None else throughput_section(fabric, self.throughput),
             None if self.collisions is None else collisions_section(fabric, self.collisions),
             None if self.failures is None else losses_section(self.failures),
+            None if self.placement is None else placement_section(self.placement),
+            None if self.step is None else step_section(self.step),
             None if self.wiring is None else wiring_section(self.wiring),
+            None if self.bill is None else bill_section(self.bill),
             notes_section(fabric.origin.notes),
             assumptions_section(fabric.origin, kinds_in_words(default_kinds(fabric))),
         ]
@@ -177,7 +190,7 @@ class Report:
         return drawing | {"switches": to_json_value(groups), "links": to_json_value(self.inventory.tier_pairs)}
 
     def _more(self) -> dict[str, Any]:
-        """Goodput, throughput, collisions and failures, each Result in full; what was left out says why."""
+        """Goodput, throughput, collisions, failures and step, each Result in full; what was left out says why."""
         out: dict[str, Any] = {}
         for name in MORE:
             answer = getattr(self, name)
@@ -234,14 +247,23 @@ class Report:
 
 
 def make_report(
-    fabric: Fabric, *, endpoints: Selector = None, keep: str | None = None, sections: Sequence[str] | None = None
+    fabric: Fabric,
+    *,
+    endpoints: Selector = None,
+    keep: str | None = None,
+    sections: Sequence[str] | None = None,
+    placement: PlacementAsked | Job | None = None,
 ) -> Report:
     """Ask a fabric for all that can be said of it quickly, and draw it.
 
     Goodput of a ring, inventory, oversubscription, distances and bisection bandwidth; where traffic goes, how hashed
-    flows collide, what failures leave. The first and the last three are left out where they would take longer than the
-    rest. A fabric that was read gets its wiring judged as well, as :func:`topo.validate` does without a design.
-    ``sections`` names the ones to have instead (``topo.report.asked.SECTIONS``), whatever they take.
+    flows collide, what failures leave, a usual training step. The first and the last four are left out where they would
+    take longer than the rest. A fabric that was read gets its wiring judged as well, as :func:`topo.validate` does
+    without a design; one that was built, its bill of materials (:func:`topo.cabling_plan`). ``sections`` names the
+    ones to have instead (``topo.report.asked.SECTIONS``), whatever they take.
+
+    ``placement`` is a job to place (a :class:`~topo.placement.job.Job`), or such a job with the hosts that are not
+    free, the jobs there already and the schedulers to compare (:class:`~topo.report.placement.PlacementAsked`).
 
     ``endpoints`` restricts the bisection, and nothing else, to some endpoints (names, globs, rows or a mask). ``keep``
     is what its split keeps whole, as in :func:`topo.bisection_bandwidth`; left out, hosts, or scale-up domains where
@@ -256,14 +278,16 @@ def make_report(
     >>> report.headline.removeprefix(report.verdict)
     ' 1,016 endpoints at 400 Gb/s; 48 switches; bisection 201.6 Tb/s one direction, exact, 100 % of full.'
 
-    :raises ParameterError: ``endpoints`` names no endpoint of the fabric, or ``sections`` no section.
+    :raises ParameterError: ``endpoints`` names no endpoint of the fabric, ``sections`` no section, or a placement
+        without a job.
     """
     from topo.analysis.bisection import bisection_bandwidth
     from topo.analysis.inventory import inventory
     from topo.analysis.oversubscription import oversubscription
 
     expect_fabric(fabric)
-    chosen = chosen_sections(sections)
+    asked = PlacementAsked(placement) if isinstance(placement, Job) else placement
+    chosen = chosen_sections(sections, has_job=asked is not None)
     rows = fabric.endpoint_rows(endpoints)
     kept = usual_keep(fabric, rows) if keep is None else keep
     bisection = _asked(lambda: bisection_bandwidth(fabric, None if endpoints is None else rows, keep=kept))
@@ -279,8 +303,18 @@ def make_report(
         asked_or_left_out("failures", fabric, sections, lambda named: ask_losses(fabric, named)),
         _wiring(fabric, sections),
         asked_or_left_out("goodput", fabric, sections, lambda named: ask_goodput(fabric)),
+        None if asked is None else _asked(lambda: ask_placement(fabric, asked)),
+        asked_or_left_out("step", fabric, sections, lambda named: ask_step(fabric)),
         chosen,
+        _bill(fabric, sections),
     )
+
+
+def _bill(fabric: Fabric, sections: Sequence[str] | None) -> CablingPlan | LeftOut | TopoError | None:
+    """What a fabric that was built takes; one that was read is there already, and priced only if that is asked."""
+    if sections is None and (is_from_file(fabric) or not has_cables(fabric)):
+        return None
+    return asked_or_left_out("bill", fabric, sections, lambda named: ask_bill(fabric))
 
 
 def _wiring(fabric: Fabric, sections: Sequence[str] | None) -> Validation | LeftOut | TopoError | None:

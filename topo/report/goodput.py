@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from topo.report.content import Facts, Grid, Picture, Section, Text
 from topo.result import Row, Standing
 from topo.units import format_number
 from topo.view.bars import Bar, draw_waterfall
+from topo.view.curves import Axis, Curve, draw_curves
 
 if TYPE_CHECKING:
     from topo.analysis.collectives.on_fabric import CollectiveTime
@@ -66,7 +68,7 @@ def standing_in_words(level: Level) -> str:
 
     >>> from topo.result import Standing
     >>> from topo.training.waterfall import Level
-    >>> standing_in_words(Level("routing", 231.0, 100.0, 1.25, Standing("sampled", "100 draws, seed 0, ...")))
+    >>> standing_in_words(Level("routing", 231.0, 100.0, 1.25, 229.0, Standing("sampled", "100 draws, seed 0, ...")))
     'sampled: 100 draws, seed 0, +- 1.2 Gb/s at 95 %'
     """
     standing = level.standing
@@ -98,6 +100,37 @@ def _items(answer: GoodputAnswers) -> Iterator[Text | Facts | Grid | Picture]:
          f"{format_number(one.busbw_gbyte_s, 4)} GB/s", one.binding or "-")
         for one in answer.beside
     )  # fmt: skip
+    yield _by_size(answer.beside)
     head = ("algorithm", "time", "of it latency", "busbw", "what binds")
     yield Grid(head, grid, "An all-reduce of 1 GiB over the same ranks, flows spread evenly")
     yield Text(f"Assumed: {'; '.join(found.assumptions)}.")
+
+
+def _by_size(answers: Sequence[CollectiveTime]) -> Picture:
+    """Time against message size: latency and transfer of each algorithm, added up from 1 KiB to 16 GiB."""
+    sizes = [float(1 << power) for power in range(10, 35, 2)]
+    curves = [
+        Curve(one.algorithm, sizes, [1e3 * (one.latency_s + one.transfer_s * size / one.bytes) for size in sizes])
+        for one in answers
+    ]
+    low, high = min(min(curve.y) for curve in curves), max(max(curve.y) for curve in curves)
+    ends = [10.0**k for k in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)]
+    marked = [float(1 << power) for power in (10, 20, 30)]
+    x = Axis("bytes a rank", sizes[0], sizes[-1], marked, log=True, labels=["1 KiB", "1 MiB", "1 GiB"])
+    told = "; ".join(
+        f"{one.algorithm} {format_number(1e3 * one.latency_s, 3)} ms and "
+        f"{format_number(1e3 * one.transfer_s, 4)} ms a GiB" for one in answers
+    )  # fmt: skip
+    first, *others = answers
+    for other in others:
+        slope = (first.transfer_s - other.transfer_s) / first.bytes
+        at = (other.latency_s - first.latency_s) / slope if slope else 0.0
+        if sizes[0] < at < sizes[-1]:
+            told += f"; {first.algorithm} and {other.algorithm} cross at {format_number(at / 2**20, 4)} MiB"
+    return Picture(
+        draw_curves(
+            curves, x, Axis("ms", ends[0], ends[-1], ends, log=True), title="Time against message size",
+            alt=f"Time of an all-reduce against its size: {told}.",
+        ),
+        f"Time of an all-reduce against bytes a rank, both axes logarithmic: {told}",
+    )  # fmt: skip

@@ -240,9 +240,9 @@ def _jobs(found: Sequence[Finding]) -> list[Text | Grid]:
     kinds: Counter[str] = Counter()
     for one in found:
         if one.severity != "note":
-            kinds.update(job.kind for job in one.operations)
+            kinds.update(job.kind for job in one.jobs)
             kinds.update(["look"] if not one.operations else [])
-            said = [job.text for job in one.operations] or [f"{one.place}: {one.fix}"]
+            said = [job.text for job in one.jobs] or [f"{one.place}: {one.fix}"]
             jobs += [(text, one.code) for text in said]
     if not jobs:
         return []

@@ -15,9 +15,12 @@ from topo.network import Network
 from topo.routing.access import Access, find_access
 from topo.routing.arcs import Bundles, list_codes, network_arcs, ranges
 from topo.routing.distances import RelayGraph, Seeds
+from topo.routing.hop_weights import HomeLists, HopWeights, expect_closed_hosts, home_lists, hop_weights
 from topo.routing.relaying import find_relaying
 from topo.routing.scheme import Routing
 from topo.routing.sets import hop_sets
+from topo.routing.weighted_sets import WeightedSets
+from topo.routing.weights import LinkWeights
 from topo.table import Array, check_rows
 
 __all__ = ["NO_PATH", "NextHops"]
@@ -38,7 +41,8 @@ class NextHops:
     where there is none; ``-(2 + s)`` where the destination hangs on the relay itself: over its access links and, if
     equally short, set s (nearly always the empty set 0). Without LAG every parallel link is a next hop of its own;
     with it one arc stands for its bundle, and ``bundles`` lists the members. ``cost[r, g]`` is the least cost down
-    to the destination, ``far`` where there is no path.
+    to the destination, ``far`` where there is no path. Under WCMP ``share``, parallel to ``arcs``, says how much of
+    what crosses a set each next hop takes (None: all the same), and ``weights`` what links of endpoints weigh.
     """
 
     fabric: Fabric
@@ -53,6 +57,8 @@ class NextHops:
     cost: NDArray[Any]
     far: int
     bundles: Bundles | None
+    share: NDArray[np.float64] | None = None
+    weights: HopWeights | None = None
 
     @classmethod
     def of(
@@ -66,7 +72,8 @@ class NextHops:
         """Next hops of a fabric in a state; towards the endpoints ``sinks`` (node rows), or all.
 
         Shortest means least cost by ``routing.costs``; ``up_down``, ``lag`` and ``pxn`` are kept. Links present
-        at rate 0 are next hops still. Takes 0.05 s on a fat-tree of k=32 and a second at k=64.
+        at rate 0 are next hops still, but under WCMP, where they weigh nothing. Takes 0.05 s on a fat-tree of k=32
+        and a second at k=64; with weights by path 2 s at k=32.
 
         >>> import topo
         >>> found = NextHops.of(topo.fat_tree(4))
@@ -74,10 +81,13 @@ class NextHops:
         ((20, 8), 49)
 
         :raises ParameterError: more relays times groups than a table holds (name fewer ``sinks``), a sink that is no
-            endpoint, up/down routing where endpoints forward for others.
+            endpoint, up/down routing where endpoints forward for others, WCMP where hosts are opened.
         """
         chosen = Routing.of(routing)
         network = Network.of(fabric, state=state)
+        weighs = LinkWeights.of(fabric, state=state, routing=chosen) if chosen.scheme == "wcmp" else None
+        if weighs is not None:
+            network = Network(fabric, network.links[network.capacity_gbps > 0], network.kinds, state)
         arcs = network_arcs(network, find_relaying(network, chosen).costs)
         bundles = Bundles.of(arcs, 2 * len(fabric.links)) if chosen.lag else None
         if bundles is not None:
@@ -88,7 +98,11 @@ class NextHops:
             raise ParameterError(f"up/down routing needs tiers of switches, but endpoint {node!r} forwards for others")
         wanted = np.arange(len(access.endpoints)) if sinks is None else _end_index(access, fabric, "sinks", sinks)
         wanted = np.unique(wanted)
-        group, seeds, n_groups = _groups(access, wanted)
+        homes = None
+        if weighs is not None:
+            expect_closed_hosts(network, access)
+            homes = home_lists(weighs, access)
+        group, seeds, n_groups = _groups(access, wanted, homes)
         if access.n_relays * n_groups > _MOST_CELLS:
             raise ParameterError(
                 f"{access.n_relays:,} switches times {n_groups:,} groups of destinations are more next-hop sets than "
@@ -100,8 +114,14 @@ class NextHops:
         group_of = np.full(len(fabric.nodes), -1, np.int64)
         group_of[access.endpoints] = group
         table = _with_ends(found.table, found.cost, found.far, seeds)
-        arcs_of_sets = graph.arc[found.hops]
-        for array in (group_of, table, found.start, arcs_of_sets, found.cost):
+        start, arcs_of_sets, share, weights = found.start, graph.arc[found.hops], None, None
+        if weighs is not None and homes is not None:
+            sample = np.full(n_groups, -1, np.int64)
+            sample[group[group >= 0]] = np.flatnonzero(group >= 0)
+            weights = hop_weights(weighs, access, homes, seeds, sample, bundles)
+            head_row = access.relay_of[fabric.arc_target]
+            table, start, arcs_of_sets, share = WeightedSets.of(table, start, arcs_of_sets, head_row, weights)
+        for array in (group_of, table, start, arcs_of_sets, found.cost):
             array.flags.writeable = False
         return cls(
             fabric,
@@ -111,11 +131,13 @@ class NextHops:
             group_of,
             access.endpoints[wanted],
             table,
-            found.start,
+            start,
             arcs_of_sets,
             found.cost,
             found.far,
             bundles,
+            share,
+            weights,
         )
 
     @property
@@ -196,8 +218,11 @@ def _end_index(access: Access, fabric: Fabric, name: str, rows: ArrayLike) -> ND
     return index
 
 
-def _groups(access: Access, wanted: Array) -> tuple[NDArray[np.int64], Seeds, int]:
-    """Group of each endpoint (-1: not wanted, or on no relay), and where the groups hang, in order of their relays."""
+def _groups(access: Access, wanted: Array, homes: HomeLists | None) -> tuple[NDArray[np.int64], Seeds, int]:
+    """Group of each endpoint (-1: not wanted, or on no relay), and where the groups hang, in order of their relays.
+
+    With ``homes`` endpoints with several homes of other rates are groups of their own.
+    """
     n, n_states = len(access.endpoints), access.n_states
     end, state, cost = access.ways.key // n_states, access.ways.key % n_states, access.ways.cost
     mask = np.zeros(n, bool)
@@ -207,6 +232,9 @@ def _groups(access: Access, wanted: Array) -> tuple[NDArray[np.int64], Seeds, in
     count = np.bincount(end, minlength=n)
     joined = np.flatnonzero(count > 0)
     code = list_codes(state * (int(cost.max(initial=0)) + 1) + cost, count[joined])
+    if homes is not None:
+        kind = homes.group_kind[joined]
+        code = list_codes(code * (int(kind.max(initial=0)) + 2) + kind + 1, np.ones(len(code), np.int64))
     group = np.full(n, -1, np.int64)
     group[joined] = code
     sample = joined[np.unique(code, return_index=True)[1]]

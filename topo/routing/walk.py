@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from topo.errors import ParameterError
 from topo.routing.arcs import ranges
 from topo.routing.next_hops import NO_PATH, NextHops
+from topo.routing.weighted_sets import shares_of, table_entries
 from topo.table import Array, check_rows
 
 __all__ = ["Choose", "at_random", "lost_mask", "walk"]
@@ -47,13 +48,16 @@ def at_random(seed: int | np.random.SeedSequence | np.random.Generator) -> Choos
     return choose
 
 
-def walk(next_hops: NextHops, source: ArrayLike, sink: ArrayLike, choose: Choose) -> NDArray[np.int64]:
+def walk(
+    next_hops: NextHops, source: ArrayLike, sink: ArrayLike, choose: Choose, *, most_entries: int | None = None
+) -> NDArray[np.int64]:
     """Arcs of every flow's path, shape (hops, flows): row h holds the h-th arc, -1 after the end of the path.
 
     ``source`` and ``sink`` are node rows of endpoints; flows of many samples may stand one after another. A flow
     without a path has -1 in every row (:func:`lost_mask`). At the source the choice is among the access links on a
     shortest path: planes, or both leaves of a dual-homed host. Under LAG a member of the bundle is chosen by a
-    second call.
+    second call. Under WCMP the choice is among the entries of a table in which a next hop stands by its weight, next
+    to each other: at most ``most_entries`` of them, as in switches, or 2^31 (None), which is exact to rounding.
 
     >>> import topo
     >>> f = topo.fat_tree(4)
@@ -63,7 +67,7 @@ def walk(next_hops: NextHops, source: ArrayLike, sink: ArrayLike, choose: Choose
 
     :raises ParameterError: a row that is no endpoint, a flow to itself, a sink outside those the next hops are for.
     """
-    walker = _Walker(next_hops, source, sink, choose)
+    walker = _Walker(next_hops, source, sink, choose, most_entries)
     return walker.run()
 
 
@@ -76,8 +80,10 @@ def lost_mask(arcs: NDArray[np.int64]) -> NDArray[np.bool_]:
 class _Walker:
     """Flows under way: each has a state of the access graph, until it ends or is lost."""
 
-    def __init__(self, next_hops: NextHops, source: ArrayLike, sink: ArrayLike, choose: Choose) -> None:
-        self.hops, self.access, self.choose = next_hops, next_hops.access, choose
+    def __init__(
+        self, next_hops: NextHops, source: ArrayLike, sink: ArrayLike, choose: Choose, entries: int | None
+    ) -> None:
+        self.hops, self.access, self.choose, self.entries = next_hops, next_hops.access, choose, entries
         begin = _ends(next_hops, "source", source)
         self.end = _ends(next_hops, "sink", sink)
         if len(begin) != len(self.end):
@@ -143,7 +149,12 @@ class _Walker:
         """Over the arcs of sets ``number``."""
         first = self.hops.start[number]
         n = self.hops.start[number + 1] - first
-        arc = self.hops.arcs[first + self._pick(flow, state, n)]
+        if self.hops.share is None:
+            pick = self._pick(flow, state, n)
+        else:
+            rows, _ = ranges(first, n)
+            pick = self._weighed(flow, state, self.hops.share[rows], n)
+        arc = self.hops.arcs[first + pick]
         taken[flow] = self._member(flow, state, arc)
         following = self.hops.head_row[arc]
         return self._arrived(flow, following) if self.access.has_relaying_endpoints else (flow, following)
@@ -154,7 +165,10 @@ class _Walker:
         at = self.access.way_at(self.end[flow], state)
         first, set_first = ways.start[at], self.hops.start[number]
         n_set, n_ways = self.hops.start[number + 1] - set_first, ways.start[at + 1] - first
-        pick = self._pick(flow, state, n_set + n_ways)
+        if self.hops.weights is None:
+            pick = self._pick(flow, state, n_set + n_ways)
+        else:
+            pick = self._weighed(flow, state, self._weights_in(flow, set_first, n_set, first, n_ways), n_set + n_ways)
         in_set = pick < n_set
         way = np.where(in_set, 0, first + pick - n_set)
         arc, following = ways.arc[way], ways.next_state[way]
@@ -175,7 +189,12 @@ class _Walker:
             left.append(self._inward(flow[is_in], state[is_in], np.zeros(int(is_in.sum()), np.int64), taken))
         if single.any():
             mine, first = flow[single], self.access.out_start[state[single]]
-            row = first + self._pick(mine, state[single], degree[single])
+            if self.hops.weights is None:
+                row = first + self._pick(mine, state[single], degree[single])
+            else:
+                rows, _ = ranges(first, degree[single])
+                weight = self.hops.weights.gbps[self.access.outward.arc[rows]]
+                row = first + self._weighed(mine, state[single], weight, degree[single])
             taken[mine] = self._member(mine, state[single], self.access.outward.arc[row])
             left.append(self._arrived(mine, self.access.outward.head[row]))
         if other.any():
@@ -197,7 +216,12 @@ class _Walker:
         first = np.cumsum(n) - n
         goes = np.flatnonzero(n > 0)
         mine, begin = flow[goes], state[goes]
-        row = rows[first[goes] + self._pick(mine, begin, n[goes])]
+        if self.hops.weights is None:
+            pick = self._pick(mine, begin, n[goes])
+        else:
+            arc, head = access.outward.arc[rows], access.outward.head[rows]
+            pick = self._weighed(mine, begin, self.hops.weights.of(arc, head, self.group[flow[owner]]), n[goes])
+        row = rows[first[goes] + pick]
         taken[mine] = self._member(mine, begin, access.outward.arc[row])
         return self._arrived(mine, access.outward.head[row])
 
@@ -237,6 +261,28 @@ class _Walker:
         end = self.end[flow]
         left = np.flatnonzero((state != self.access.sink_state[end]) & (state != self.access.source_state[end]))
         return flow[left], state[left]
+
+    def _weights_in(self, flow: Array, set_first: Array, n_set: Array, first: Array, n_ways: Array) -> Array:
+        """Weights of the arcs of a set and then of the ways in, flow by flow."""
+        weights = self.hops.weights
+        assert weights is not None
+        rows, owner = ranges(set_first, n_set)
+        ways, of = ranges(first, n_ways)
+        arc = self.hops.arcs[rows]
+        on = weights.of(arc, self.hops.head_row[arc], self.group[flow[owner]])
+        both = np.concatenate([on, weights.gbps[self.access.ways.arc[ways]]])
+        weight: NDArray[np.float64] = both[np.argsort(np.concatenate([owner, of]), kind="stable")]
+        return weight
+
+    def _weighed(self, flow: Array, state: Array, weight: Array, n_hops: Array) -> NDArray[np.int64]:
+        """Which of its next hops each flow takes, by weights that stand flow by flow."""
+        start = np.concatenate([[0], np.cumsum(n_hops)])
+        upto, size = table_entries(shares_of(weight, start), start, self.entries)
+        entry = self._pick(flow, state, np.where(n_hops > 1, size, 1))
+        base = np.cumsum(size) - size
+        place = np.searchsorted(np.repeat(base, n_hops) + upto, base + entry, side="right")
+        pick: NDArray[np.int64] = place - start[:-1]
+        return pick
 
     def _pick(self, flow: Array, state: Array, n_hops: Array) -> NDArray[np.int64]:
         several = n_hops > 1

@@ -6,12 +6,12 @@ import importlib
 import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from topo.document import Document
 from topo.errors import FabricError, ParameterError
-from topo.fabric import Fabric
+from topo.fabric import Fabric, Note
 from topo.parts import DOMAINS
 from topo.spec import families
 from topo.spec.parameters import blamed, checked, parameters_of
@@ -69,13 +69,15 @@ def _rail_ports(given: Mapping[str, Any]) -> float:
 def _multi_plane_ports(given: Mapping[str, Any]) -> float:
     ends = float(given["hosts"] * given["rails"] * max(given["planes"], 1))
     unit, rails = given["hosts_per_unit"] or given["hosts"], given["rails"]
-    spread = rails * given["radix"] * math.ceil(given["hosts"] / max(unit, 1)) if given["fabric"] != "clos" else 0
-    return float(2 * given["tiers"] * (2 * ends + given["planes"] * (spread + given["radix"] ** 2)))
+    radix = float(given["radix"] * max(given["breakout"], given["uplink_breakout"], 1))
+    spread = rails * radix * math.ceil(given["hosts"] / max(unit, 1)) if given["fabric"] != "clos" else 0
+    return float(2 * given["tiers"] * (2 * ends + given["planes"] * (spread + radix**2)))
 
 
 def _rail_only_ports(given: Mapping[str, Any]) -> float:
     planes = given["rails"] * given["ports"]
-    return float(given["tiers"] * planes * (4.0 * given["hosts"] + given["radix"] ** 2))
+    radix = float(given["radix"] * max(given["breakout"], given["uplink_breakout"], 1))
+    return float(given["tiers"] * planes * (4.0 * given["hosts"] + radix**2))
 
 
 def _dual_tor_ports(given: Mapping[str, Any]) -> float:
@@ -119,6 +121,10 @@ def _mesh_ports(given: Mapping[str, Any]) -> float:
 
 def _cluster_ports(given: Mapping[str, Any]) -> float:
     hosts, storage = given["hosts"], given["storage"]
+    if hosts.direct is not None:
+        ends = float(hosts.count) * math.prod(map(float, hosts.direct.dims))
+        inside = ends * sum(map(float, hosts.direct.dims)) * float(hosts.direct.links or 1)
+        return inside + _plan_ports(given["scale_out"], ends * float(hosts.ports_per_adapter or 1))
     count = float(hosts.count) * (float(hosts.hosts_per_domain or 50) if hosts.template in _LARGE else 1.0)
     n_ports = _PORTS_INSIDE * count + _plan_ports(given["scale_out"], 8 * count * float(hosts.ports_per_adapter or 1))
     if storage:
@@ -196,8 +202,11 @@ def built(name: str, given: Mapping[str, Any], document: Document) -> Fabric:
             f"would make about {n_ports:.3g} ports; a spec makes at most {_MOST_PORTS:,}, use smaller numbers",
         )
     try:
-        return row.function(**values)
+        fabric = row.function(**values)
     except (ParameterError, FabricError) as error:
         raise document.error(blamed(str(error), given, place), f"{error}") from None
     except (MemoryError, OverflowError):
         raise document.error(("parameters",), "the fabric does not fit into memory; use smaller numbers") from None
+    # A spec says its own assumptions in place of the builder's, which then are notes.
+    notes = (*fabric.origin.notes, *(Note(text) for text in fabric.origin.assumptions))
+    return replace(fabric, origin=replace(fabric.origin, notes=notes))

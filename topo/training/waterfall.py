@@ -12,18 +12,21 @@ from numpy.typing import ArrayLike, NDArray
 from topo.analysis.collectives.carried import (
     Conditions,
     Wire,
+    draws_for,
     inside_first,
     optimal_seconds,
     payload_gbps,
     phase_seconds,
     port_seconds,
 )
-from topo.analysis.collectives.flows import PLACED, Phase, Ranks, collective_phases
+from topo.analysis.collectives.flows import PLACED, Ranks, collective_phases
 from topo.analysis.collectives.on_fabric import time_of_phases
+from topo.analysis.collectives.phase import Phase
 from topo.errors import DisconnectedError, ParameterError
 from topo.fabric import Fabric, State, expect_fabric
 from topo.result import Result, Row, Standing
 from topo.routing.scheme import Routing
+from topo.table import Array
 from topo.traffic.demand import Demand
 
 __all__ = ["EFFECTS", "Goodput", "Level", "goodput"]
@@ -38,12 +41,17 @@ _SAME = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """What is left with this effect and all before it: Gb/s of an endpoint's ports, and what this one took."""
+    """What is left with this effect and all before it: Gb/s of an endpoint's ports, and what this one took.
+
+    ``gbps`` is the mean rate over hash draws, E[W/T], what a job that keeps its draw expects; ``mean_time_gbps`` is
+    W/E[T], what one gets that is drawn anew each time. The latter is never larger.
+    """
 
     effect: str
     gbps: float
     lost_gbps: float
     half_width_gbps: float
+    mean_time_gbps: float
     standing: Standing
 
 
@@ -110,8 +118,8 @@ def goodput(
     failed: State | Sequence[State] | None = None,
     held: float = 0.99,
     others: Demand | None = None,
-    statistic: str = "slowest",
-    samples: int = 100,
+    statistic: str | None = None,
+    samples: int | None = None,
     seed: int = 0,
 ) -> Goodput:
     """From line rate to goodput of one collective (or plain ``demand``) on a fabric, effect by effect.
@@ -121,10 +129,11 @@ def goodput(
     (2) host links and NICs, (3) all arcs of the healthy fabric under the best routing, (4) the routing in use (hashed
     ``single-path``, or ``spray`` for adaptive), (5) a degraded state (``failed``; of several that which keeps the rate
     in ``held`` of them), (6) what ``others`` offer beside it, (7) latency, steps and scale-up phases of the algorithm.
-    r_7 is W over :func:`~topo.analysis.collectives.on_fabric.collective_time` of the same. ``statistic`` "slowest": a
-    phase ends with its slowest flow, E[W/T] over hash draws; "mean": mean of the flows' max-min rates, where a bar can
-    be negative (of single paths; what splits like a fluid has one share for all flows of a phase). All evaluations
-    draw the same numbers.
+    r_7 is W over :func:`~topo.analysis.collectives.on_fabric.collective_time` of the same. ``statistic`` "slowest"
+    (of collectives, where not given): a phase ends with its slowest flow, E[W/T] over hash draws; "mean" (of a plain
+    ``demand``): mean of the flows' max-min rates, where a bar can be negative (of single paths; what splits like a
+    fluid has one share for all flows of a phase). All evaluations draw the same numbers, ``samples`` times (100 where
+    not given, fewer where flows are many).
 
     >>> import topo
     >>> f = topo.leaf_spine(leaves=4, spines=4, hosts_per_leaf=8, link_gbps=400)
@@ -146,24 +155,26 @@ def goodput(
     if most <= 0:
         raise ParameterError(f"{name}: nothing leaves a host of {fabric.name!r}; there is no fabric to ask about")
     chosen = inside_first(fabric, routing)
-    under = Conditions(payload_gbps(fabric, given), None, chosen, queue_pairs, samples, seed, None, None, statistic)
+    counts = statistic or ("slowest" if demand is None else "mean")
+    draws = draws_for(full, queue_pairs, samples)
+    under = Conditions(payload_gbps(fabric, given), None, chosen, queue_pairs, draws, seed, None, None, counts)
     steps = _Steps(fabric, outer, most, given, under)
     state = steps.held_state(failed, held)
     rates = [steps.ports(1.0), steps.ports(given.efficiency), steps.host(), steps.best(), steps.routed(under)]
-    degraded = under.with_(state=state, capacity_gbps=payload_gbps(fabric, given, state))
+    degraded = under if state is None else under.with_(state=state, capacity_gbps=payload_gbps(fabric, given, state))
     rates.append(rates[4] if state is None else steps.routed(degraded))
     crowded = degraded.with_(others=others)
     rates.append(rates[5] if others is None else steps.routed(crowded))
     times, _, _ = time_of_phases(fabric, full, crowded)
     rates.append(most / times)
-    if not all(np.isfinite(rate).all() and (rate > 0).all() for rate in rates) and statistic == "slowest":
+    if not all(np.isfinite(rate).all() and (rate > 0).all() for rate in rates) and counts == "slowest":
         raise DisconnectedError(f"{name}: some flow has no path on {fabric.name!r} in this state")
     levels = _levels(rates, under, steps.bracket)
     time = most / levels[-1].gbps
     return Goodput(
         fabric=fabric.name,
         demand=name,
-        statistic=statistic,
+        statistic=counts,
         endpoint_gigabits=most,
         levels=levels,
         time_s=time,
@@ -186,7 +197,9 @@ def _flows(
     ranks = Ranks.of(fabric, placement)
     alphas = {"alpha_us": alpha_us, "inner_alpha_us": inner_alpha_us}
     full = collective_phases(fabric, ranks, collective, size, algorithm=algorithm, **alphas)
-    outer = collective_phases(fabric, replace(ranks, dropped=True), collective, size, algorithm=algorithm, **alphas)
+    outer = full
+    if not ranks.dropped:
+        outer = collective_phases(fabric, replace(ranks, dropped=True), collective, size, algorithm=algorithm, **alphas)
     chosen = algorithm or PLACED[collective][0]
     name = f"{collective} ({chosen}) of {size / 2**20:.6g} MiB over {ranks.size} ranks"
     factor = 1.0 if collective == "send" else busbw_factor(collective, ranks.size)
@@ -197,8 +210,8 @@ def _most(fabric: Fabric, phases: tuple[Phase, ...]) -> float:
     """W: gigabits of the busiest endpoint over all phases."""
     total = np.zeros((2, len(fabric.nodes)))
     for phase in phases:
-        total[0] += phase.repeats * phase.demand.sent_gbps(fabric)
-        total[1] += phase.repeats * phase.demand.received_gbps(fabric)
+        total[0] += phase.repeats * phase.sent_gbps(fabric)
+        total[1] += phase.repeats * phase.received_gbps(fabric)
     return float(total.max(initial=0.0))
 
 
@@ -230,7 +243,7 @@ class _Steps:
             return self._rate(bound)
         found, floor = 0.0, 0.0
         for phase in self.phases:
-            slow, fast = optimal_seconds(self.fabric, phase.demand, self._fluid())
+            slow, fast = optimal_seconds(self.fabric, phase, self._fluid())
             found, floor = found + phase.repeats * slow, floor + phase.repeats * fast
         found = min(found, float(even[0]))
         self.bracket = (self.most / found, self.most / max(min(floor, found), float(bound[0])))
@@ -255,7 +268,7 @@ class _Steps:
         return states[int(order[min(len(states) - 1, int((1 - held) * len(states) + 1e-9))])]
 
     def _fluid(self) -> Conditions:
-        return self.under.with_(routing=replace(self.under.routing, scheme="ecmp"), statistic="slowest")
+        return self.under.fluid()
 
     def _sum(self, under: Conditions) -> NDArray[np.float64]:
         total = np.zeros(1)
@@ -274,18 +287,32 @@ def _levels(
     out: list[Level] = []
     for effect, rate in zip(EFFECTS, rates, strict=True):
         mean = float(rate.mean())
-        half = float(1.96 * rate.std(ddof=1) / np.sqrt(len(rate))) if len(rate) > 1 else 0.0
-        if len(rate) > 1:
-            standing = Standing("sampled", f"{len(rate)} draws, seed {under.seed}, +- {half:.2g} Gb/s at 95 %")
-        else:
-            standing = Standing("exact" if effect in EFFECTS[:3] else "model", "fluid shares of rates")
+        alike = float(np.ptp(rate)) <= _SAME * mean
+        half = 0.0 if alike else float(1.96 * rate.std(ddof=1) / np.sqrt(len(rate)))
+        with np.errstate(divide="ignore"):
+            slow = mean if alike else float(1 / np.mean(1 / rate))
+        standing = _standing(effect, rate, half, under)
         if effect == "oversubscription":
             low, high = bracket or (mean, mean)
             met = high <= low * (1 + _SAME)
             how = "best routing, its bounds meet" if met else f"best routing between {low:.4g} and {high:.4g} Gb/s"
             standing = Standing("exact" if met else "bracket", how)
-        out.append(Level(effect, mean, out[-1].gbps - mean if out else 0.0, half, standing))
+        out.append(Level(effect, mean, out[-1].gbps - mean if out else 0.0, half, slow, standing))
     return tuple(out)
+
+
+def _standing(effect: str, rate: Array, half: float, under: Conditions) -> Standing:
+    """How well a level is known: exact where no draw matters, sampled where it does, a model of latency at the end."""
+    if half:
+        return Standing("sampled", f"{len(rate)} draws, seed {under.seed}, +- {half:.2g} Gb/s at 95 %")
+    alike = f", all {len(rate)} draws alike" if len(rate) > 1 else ""
+    if effect == EFFECTS[-1]:
+        return Standing("model", f"latency as given{alike}")
+    if effect in EFFECTS[:3]:
+        return Standing("exact", "shares of rates")
+    if under.routing.scheme == "single-path":
+        return Standing("exact", f"one path a flow{alike}")
+    return Standing("model", "flows split evenly, like fluids")
 
 
 def _assumptions(

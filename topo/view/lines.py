@@ -20,6 +20,7 @@ _WIDE, _CLOSE = 36.0, 9.0
 _FEW = 5
 _LOW_ARC = 22.0
 _HIGH_ARC = 104.0
+_CAPTION = 46.0  # the totals of arcs over the top row stand in the margin beside them
 
 
 def rate_text(gbps: float) -> str:
@@ -38,7 +39,7 @@ def headroom(scene: Scene, boxes: list[int], *, first: bool) -> float:
     if not arcs:
         return 0.0
     high = _arc_height(scene, boxes)
-    return high if first else max(0.0, high - GAP / 2)
+    return max(high, _CAPTION) if first else max(0.0, high - GAP / 2)
 
 
 def _arc_height(scene: Scene, boxes: list[int]) -> float:
@@ -73,7 +74,7 @@ def captions(
 def _caption(scene: Scene, own: list[Bundle], y: float) -> tuple[list[str], bool]:
     if not own:
         return [], False
-    word = scene.line_word
+    word = scene.called(own)
     said = [plural(sum(b.cables for b in own), word), rate_text(sum(b.gbps for b in own))]
     kinds = Counter((b.cables, -1.0 if math.isnan(b.gbps) else b.gbps) for b in own)
     same = len(kinds) == 1 and len(own) > 1
@@ -219,7 +220,7 @@ def _label(
 def _tip(scene: Scene, bundle: Bundle) -> str:
     low, high = scene.boxes[bundle.lower], scene.boxes[bundle.upper]
     ends = " to ".join(" ".join(part for part in (box.count, box.label) if part) for box in (low, high))
-    said = f"{ends}: {plural(bundle.cables, scene.line_word)}, {rate_text(bundle.gbps)}"
+    said = f"{ends}: {plural(bundle.cables, scene.called([bundle]))}, {rate_text(bundle.gbps)}"
     if bundle.marked:
         said += f"; {bundle.marked:,} marked"
     return said + (f"; {bundle.uneven}" if bundle.uneven else "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,7 +14,7 @@ from topo.view.alike import AlikeClass
 from topo.view.text import natural_key, plural
 from topo.view.units import Units, tier_word
 
-__all__ = ["Box", "Bundle", "Scene", "range_of", "tier_word"]
+__all__ = ["Box", "Bundle", "Scene", "legs_of", "range_of", "tier_word"]
 
 _SORTED_UP_TO = 5000
 
@@ -40,7 +40,10 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """All cables between two boxes (or within one, ``lower == upper``), and what is uneven about them."""
+    """All links between two boxes (or within one, ``lower == upper``), and what is uneven about them.
+
+    ``cables`` counts links; ``split`` says that some of them are legs of one cable, so that the cables are fewer.
+    """
 
     lower: int
     upper: int
@@ -48,6 +51,7 @@ class Bundle:
     gbps: float
     uneven: str = ""
     marked: int = 0
+    split: bool = False
 
 
 @dataclass(eq=False)
@@ -72,6 +76,10 @@ class Scene:
     def tiered(self) -> bool:
         """Whether rows are switch tiers: their units are links of the fabric, not parts of a host."""
         return self.line_word == "cable"
+
+    def called(self, bundles: Iterable[Bundle]) -> str:
+        """What one of the links of some bundles is called: a cable, unless several are legs of one."""
+        return "link" if any(bundle.split for bundle in bundles) else self.line_word
 
     @property
     def all_single(self) -> bool:
@@ -107,6 +115,15 @@ def range_of(units: Units, chosen: Array) -> str:
     return names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
 
 
+def legs_of(units: Units) -> NDArray[np.int64]:
+    """The cable of each link that shares it with another link of the fabric; -1 for a link that is a whole cable."""
+    cable = units.fabric.links.cable
+    mine = cable[units.links].astype(np.int64)
+    if (mine >= 0).any():
+        mine[np.bincount(cable[cable >= 0])[mine] < 2] = -1
+    return mine
+
+
 def _bundles(scene: Scene, marked: NDArray[np.bool_] | None) -> list[Bundle]:
     """Cables, rate and evenness between every two boxes that are joined."""
     units = scene.units
@@ -124,10 +141,11 @@ def _bundles(scene: Scene, marked: NDArray[np.bool_] | None) -> list[Bundle]:
     cut = np.zeros(len(pair), np.int64)
     if marked is not None:
         cut = np.bincount(index, weights=marked[units.links], minlength=len(pair)).astype(np.int64)
+    split = np.bincount(index, weights=legs_of(units) >= 0, minlength=len(pair)) > 0
     describe = _unevenness(scene, index, low_unit, box)
     return [
-        Bundle(int(p // len(scene.boxes)), int(p % len(scene.boxes)), int(c), float(g), describe(i), int(m))
-        for i, (p, c, g, m) in enumerate(zip(pair, cables, gbps, cut, strict=True))
+        Bundle(int(p // len(scene.boxes)), int(p % len(scene.boxes)), int(c), float(g), describe(i), int(m), bool(s))
+        for i, (p, c, g, m, s) in enumerate(zip(pair, cables, gbps, cut, split, strict=True))
     ]
 
 

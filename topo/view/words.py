@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from topo.view.lines import rate_text
-from topo.view.scene import Bundle, Scene
+from topo.view.scene import Bundle, Scene, legs_of
 from topo.view.text import plural
 from topo.view.units import UNKNOWN_TIER
 
@@ -22,7 +24,7 @@ def in_words(scene: Scene, name: str) -> str:
         counts.append(" and ".join(words) + (f" with {plural(endpoints, 'endpoint')}" if hosts and endpoints else ""))
     said = [f"{name}: {', '.join(counts)}."]
     for (_, upper, _, lower), bundles in gaps(scene):
-        place, total = _ends(upper, lower), plural(sum(b.cables for b in bundles), scene.line_word)
+        place, total = _ends(upper, lower), plural(sum(b.cables for b in bundles), scene.called(bundles))
         told = f"{total}, {rate_text(sum(b.gbps for b in bundles))}{_in_lines(bundles)}"
         said.append(f"{place[:1].upper()}{place[1:]}: {told}.")
     return " ".join(said)
@@ -52,7 +54,7 @@ def notes_of(scene: Scene, links_word: str, *, first: bool = True, named: bool =
 
     ``named`` lists the boxes of a row by name, which who sees the picture need not be told.
     """
-    return [*_grouping_notes(scene, first, named), *scene.said, *_line_notes(scene, links_word)]
+    return [*_grouping_notes(scene, first, named), *scene.said, *_line_notes(scene, links_word, first)]
 
 
 def _grouping_notes(scene: Scene, first: bool, named: bool) -> list[str]:
@@ -60,29 +62,32 @@ def _grouping_notes(scene: Scene, first: bool, named: bool) -> list[str]:
         words = {word for _, boxes in scene.rows() for word, _ in scene.words(boxes)}
         one = "switch or one host" if scene.tiered or "host" in words else "part of the host"
         one = "rack" if words == {"rack"} else "host" if words == {"host"} and not scene.tiered else one
-        return [f"Each box is one {one}; each line is all {scene.line_word}s between two boxes."]
+        return [f"Each box is one {one}; each line is all {scene.called(scene.bundles)}s between two boxes."]
     said = []
     if first:
-        said.append(
-            f"Each box says what it stands for; each line is all {scene.line_word}s between two boxes, one direction."
-        )
+        word = scene.called(scene.bundles)
+        said.append(f"Each box says what it stands for; each line is all {word}s between two boxes, one direction.")
     said += [text for tier, boxes in scene.rows() if (text := _grouping(scene, tier, boxes, named))]
     if any(box.label.endswith(", alike") for box in scene.boxes):
         said.append("Alike: as many nodes, links and Gb/s, inside and towards every row, as each of the boxes drawn.")
     return said
 
 
-def _line_notes(scene: Scene, links_word: str) -> list[str]:
+def _line_notes(scene: Scene, links_word: str, first: bool) -> list[str]:
     said = []
     if any(bundle.uneven for bundle in scene.bundles):
         total = sum(1 for bundle in scene.bundles if bundle.uneven)
-        first = next(bundle.uneven for bundle in scene.bundles if bundle.uneven)
-        said.append(f"Dashed: uneven cabling ({plural(total, 'line')}), such as {first}.")
+        such = next(bundle.uneven for bundle in scene.bundles if bundle.uneven)
+        said.append(f"Dashed: uneven cabling ({plural(total, 'line')}), such as {such}.")
     if links_word:
         said.append(
             f"Bold: lines that hold {links_word} links; the number is how many of "
-            f"the line's {scene.line_word}s they are."
+            f"the line's {scene.called(scene.bundles)}s they are."
         )
+    legs = legs_of(scene.units)
+    if first and (legs >= 0).any():
+        n, cables = int((legs >= 0).sum()), len(np.unique(legs[legs >= 0]))
+        said.append(f"{n:,} of the links are legs of {plural(cables, 'cable')}: a breakout splits one port.")
     said += _arc_notes(scene)
     if (scene.units.tier == UNKNOWN_TIER).any():
         said.append("The top row holds switches whose tier is not known.")
@@ -95,7 +100,7 @@ def _arc_notes(scene: Scene) -> list[str]:
     """Totals of links within a row that is not the top one, where the margin has no room for them."""
     top = max((box.tier for box in scene.boxes), default=0)
     return [
-        f"Arcs: {_ends(upper, lower)}, {plural(sum(b.cables for b in bundles), scene.line_word)}, "
+        f"Arcs: {_ends(upper, lower)}, {plural(sum(b.cables for b in bundles), scene.called(bundles))}, "
         f"{rate_text(sum(b.gbps for b in bundles))} in all."
         for (tier, upper, low, lower), bundles in gaps(scene)
         if tier == low != top and any(bundle.lower != bundle.upper for bundle in bundles)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from topo.result import Result, Row, Standing, hidden, to_json_value
 from topo.units import format_gbps
+from topo.view.text import plural
 from topo.wiring.codes import SEVERITIES
 from topo.wiring.comparison import Comparison
 from topo.wiring.finding import Finding, is_at_least
@@ -43,8 +44,8 @@ class Measured:
         return self.found_upper / self.healthy_lower if self.healthy_lower > 0 else math.nan
 
     def text(self) -> str:
-        """Healthy, found and the part left."""
-        low, high = self.share_lower, self.share_upper
+        """Healthy, found and the part left, which is all of it where cables that no plan has add to it."""
+        low, high = min(self.share_lower, 1.0), min(self.share_upper, 1.0)
         left = f"{100 * low:.4g} %" if low == high else f"{100 * low:.4g} to {100 * high:.4g} %"
         return f"{_range(self.found_lower, self.found_upper, self.unit)} of {_healthy(self)} ({left})"
 
@@ -64,6 +65,8 @@ class Consequence:
 
     ``first_aid_theta`` is the all-to-all theta with what is left of the ``n_first_aid`` cables of thin pairs shut; it
     needs no new cable. nan where there is none to shut. ``n_priced`` of ``n_faults`` faults have a price of their own.
+    ``parts_healthy`` and ``parts_found`` count the planes, rails and islands of switches that no cable between switches
+    joins, as they should be and as they are; ``no_bisection`` says why a bracket on bisection bandwidth is not there.
     """
 
     measures: tuple[Measured, ...]
@@ -73,14 +76,17 @@ class Consequence:
     first_aid: tuple[str, ...]
     n_first_aid: int
     first_aid_theta: float
+    parts_healthy: int = 1
+    parts_found: int = 1
+    no_bisection: str = ""
 
     def first_aid_text(self) -> str:
         """The line that needs no new cable; '' where there is none."""
         if not self.n_first_aid or math.isnan(self.first_aid_theta):
             return ""
-        pairs = f"{len(self.first_aid):,} thin {'pair' if len(self.first_aid) == 1 else 'pairs'}"
+        pairs = plural(len(self.first_aid), "thin pair")
         return (
-            f"shut the {self.n_first_aid:,} cable(s) left in {pairs}: an all-to-all then runs at "
+            f"shut the {plural(self.n_first_aid, 'cable')} left in {pairs}: an all-to-all then runs at "
             f"{100 * self.first_aid_theta:.4g} % of the healthy, without a new cable"
         )
 
@@ -169,6 +175,10 @@ class Validation(Result):
         if cost is None:
             return []
         rows = [Row(one.name, one.text(), standing=one.standing) for one in cost.measures]
+        rows += [Row("bisection bandwidth", cost.no_bisection)] if cost.no_bisection else []
         rows.append(Row("endpoints cut off", cost.cut_off))
+        if cost.parts_found != cost.parts_healthy:
+            said = f"{cost.parts_found:,}; {cost.parts_healthy:,} should be"
+            rows.append(Row("parts that no cable between switches joins", said))
         aid = cost.first_aid_text()
         return rows + ([Row("first aid", aid)] if aid else [])

@@ -12,7 +12,7 @@ from topo.table import Array
 from topo.wiring.cabling import Cabling
 from topo.wiring.learnt import BIG, SUPPORT
 
-__all__ = ["Block", "TierPair", "blocks_of"]
+__all__ = ["Block", "TierPair", "bare_switches", "blocks_of", "port_owners"]
 
 _ALIKE = 0.5
 _PATTERN = 0.8
@@ -79,7 +79,8 @@ def blocks_of(cabling: Cabling, lower: int) -> TierPair:
     tier = cabling.tier
     mine = (tier[cabling.low] == lower) & (tier[cabling.high] == lower + 1)
     pairs, times = np.unique(np.stack([cabling.low[mine], cabling.high[mine]]), axis=1, return_counts=True)
-    rows, r = np.unique(pairs[0], return_inverse=True)
+    rows = np.union1d(pairs[0], bare_switches(cabling, lower)) if len(pairs[0]) else pairs[0]
+    r = np.searchsorted(rows, pairs[0])
     columns, c = np.unique(pairs[1], return_inverse=True)
     count = np.zeros((len(rows), len(columns)), np.int64) if len(rows) * len(columns) < 50_000_000 else None
     if count is None:  # too wide to hold: only a fabric of tens of thousands of switches
@@ -117,7 +118,40 @@ def _groups(cabling: Cabling, pair: TierPair) -> list[NDArray[np.int64]]:
                 best = rank, code
         if best is not None:
             groups[best[1]] = np.append(groups[best[1]], row)
+    bare = lone[pair.count[lone].sum(axis=1) == 0]
+    short = [code for code, members in groups.items() if len(members) < usual]
+    if len(bare) == len(short) == 1 and _fits(cabling, pair, int(bare[0]), groups[short[0]]):
+        groups[short[0]] = np.append(groups[short[0]], bare)
     return [np.sort(members) for members in groups.values()]
+
+
+def bare_switches(cabling: Cabling, lower: int) -> Array:
+    """Switches of a tier that no cable joins to the next, where at least 80 % of their peers have some.
+
+    The peers of a spine are those that share half of its neighbours below, so that the spines of a smaller network
+    beside a larger one are no fault; those of a leaf all leaves with endpoints.
+    """
+    tier, n = cabling.tier, len(cabling.fabric.nodes)
+    up = np.bincount(cabling.low[tier[cabling.high] == lower + 1], minlength=n)
+    nodes = np.flatnonzero(cabling.is_switch & (tier == lower))
+    if lower == 1:
+        nodes = nodes[cabling.n_endpoints[nodes] > 0]
+        few: Array = nodes[up[nodes] == 0]
+        return few if few.size <= (1 - SUPPORT) * len(nodes) else few[:0]
+    bare: Array = nodes[up[nodes] == 0]
+    if not bare.size or bare.size == len(nodes):
+        return bare[:0]
+    from scipy.sparse import csr_array
+
+    below = tier[cabling.low] == lower - 1
+    joined = csr_array((np.ones(int(below.sum())), (cabling.high[below], cabling.low[below])), shape=(n, n))
+    joined.data[:] = 1
+    mine = joined[bare]
+    shared = (mine @ joined[nodes].T).toarray()
+    peers = 2 * shared >= np.maximum(np.asarray(mine.sum(axis=1)).ravel(), 1)[:, None]
+    has = peers.astype(np.int64) @ (up[nodes] > 0).astype(np.int64)
+    told: Array = bare[(has > 0) & (has >= SUPPORT * (peers.sum(axis=1) - 1))]
+    return told
 
 
 def _alike(count: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -222,20 +256,30 @@ def _neighbours(count: Array) -> tuple[int, int] | None:
 
 
 def _by_ports(cabling: Cabling, pair: TierPair, block: Block, mine: Array) -> int | None:
-    """Cables of each pair by the ports that most rows use for each upper switch, where all have equally many."""
-    if len(block.rows) < _FEWEST_OF_PATTERN:
-        return None
-    node_rows, node_columns = pair.rows[block.rows], pair.columns[block.columns]
-    inside = mine & np.isin(cabling.low, node_rows)
-    number = cabling.number[cabling.low_port[inside]]
-    owner, support = port_owners(number, cabling.high[inside], len(block.rows))
-    held = np.array([(owner[:, 1] == column).sum() for column in node_columns.tolist()])
+    """Cables of each pair by the ports that most rows use for each upper switch, or most columns for each lower one."""
+    rows, columns = pair.rows[block.rows], pair.columns[block.columns]
+    inside = mine & np.isin(cabling.low, rows) & np.isin(cabling.high, columns)
+    lower, upper = (cabling.number[ports[inside]] for ports in (cabling.low_port, cabling.high_port))
+    for number, far, n_near, owners in (
+        (lower, cabling.high[inside], len(rows), columns),
+        (upper, cabling.low[inside], len(columns), rows),
+    ):
+        each = _held_by_each(number, far, n_near, owners)
+        if each and (block.count == each).mean() >= _PAIRS_BY_PORT:
+            return each
+    return None
+
+
+def _held_by_each(number: Array, far: Array, n_near: int, owners: Array) -> int:
+    """Ports that belong to each of the owners where all have equally many and most devices agree; else 0."""
+    if n_near < _FEWEST_OF_PATTERN:
+        return 0
+    owner, support = port_owners(number, far, n_near)
+    held = np.array([(owner[:, 1] == one).sum() for one in owners.tolist()])
     if not len(owner) or support < _PORT_SUPPORT or not held.size or held.min() != held.max():
-        return None
+        return 0
     each = int(held[0])
-    if each == 0 or len(owner) != each * len(node_columns):
-        return None
-    return each if (block.count == each).mean() >= _PAIRS_BY_PORT else None
+    return each if len(owner) == each * len(owners) else 0
 
 
 def port_owners(number: Array, far: Array, n_rows: int) -> tuple[NDArray[np.int64], float]:

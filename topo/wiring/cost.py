@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,19 +13,24 @@ from numpy.typing import NDArray
 
 from topo.analysis.failures.measures import touched
 from topo.errors import DisconnectedError, TopoError
-from topo.fabric import FORWARDS_ALL
+from topo.fabric import FORWARDS_ALL, Fabric
 from topo.result import Standing
 from topo.routing.loads import LinkLoads, link_loads
 from topo.table import Array
 from topo.traffic import Demand, all_to_all, line_rate_gbps, permutation
+from topo.view.text import plural
 from topo.wiring.answer import Consequence, Measured
 from topo.wiring.comparison import Comparison
 from topo.wiring.finding import Finding, Price
+from topo.wiring.joined import n_parts
 
 __all__ = ["MOST_PRICED", "priced"]
 
 MOST_PRICED = 200
 """Faults that get a price of their own; more than that are seldom read one by one."""
+
+_MOST_ENDPOINTS = 5_000
+_FEWEST_PRICED = 25
 
 _SEED = 0
 _HOW = "flows split evenly over all shortest paths; InfiniBand forwards by destination, one path each"
@@ -48,6 +54,24 @@ class _Scale:
     @cached_property
     def found(self) -> LinkLoads:
         return self.loads(self.comparison.found)
+
+    @cached_property
+    def one_to_one(self) -> Demand:
+        return permutation(self.comparison.both, self.demand.blocks[0].sources, seed=_SEED)
+
+    def permutation_theta(self, links: Array) -> float:
+        """What fits of the random permutation with just these links there."""
+        return link_loads(self.comparison.both, self.one_to_one, state=self.comparison.state(links)).theta
+
+    @cached_property
+    def permutation_healthy(self) -> float:
+        return self.permutation_theta(self.comparison.planned)
+
+    def permutation_left(self, links: Array) -> float:
+        """Part of the random permutation that is left."""
+        if not self.permutation_healthy > 0:
+            return math.nan
+        return min(1.0, min(1.0, self.permutation_theta(links)) / min(1.0, self.permutation_healthy))
 
     @cached_property
     def theta(self) -> float:
@@ -82,7 +106,7 @@ def priced(
     *,
     apart: Array | None = None,
     bisection: bool = True,
-    most: int = MOST_PRICED,
+    most: int | None = None,
 ) -> tuple[tuple[Finding, ...], Consequence | None, str]:
     """The findings with their prices, what all cost together, and why nothing is priced ('' where it is).
 
@@ -96,11 +120,30 @@ def priced(
     try:
         scale = _Scale(comparison, _demand(comparison, apart))
         answer = list(findings)
-        for i in faults[:most]:
+        most = _most_priced(comparison) if most is None else most
+        for i in _chosen(findings, faults, most):
             answer[i] = _with_price(scale, findings[i])
         return tuple(answer), _together(scale, answer, len(faults), min(len(faults), most), bisection), ""
     except (TopoError, MemoryError) as error:
         return tuple(findings), None, f"no fault is priced: {error}"
+
+
+def _most_priced(comparison: Comparison) -> int:
+    """Fewer faults are priced one by one the larger the fabric, so that it takes a minute at most."""
+    n = max(1, len(comparison.both.endpoints))
+    return min(MOST_PRICED, max(_FEWEST_PRICED, MOST_PRICED * _MOST_ENDPOINTS // n))
+
+
+def _chosen(findings: Sequence[Finding], faults: Sequence[int], most: int) -> list[int]:
+    """The faults to price: the first of every code, then the second, so that no code takes what the others need."""
+    if len(faults) <= most:
+        return list(faults)
+    seen: Counter[str] = Counter()
+    turn = {}
+    for i in sorted(faults, key=lambda i: -len(findings[i].lacks) - len(findings[i].extra)):
+        turn[i] = seen[findings[i].code]
+        seen[findings[i].code] += 1
+    return sorted(faults, key=turn.__getitem__)[: max(most, 0)]
 
 
 def _demand(comparison: Comparison, apart: Array | None) -> Demand:
@@ -125,11 +168,14 @@ def _with_price(scale: _Scale, one: Finding) -> Finding:
     there = comparison.with_faults(one.lacks, one.extra)
     loads = scale.loads(there)
     gain = scale.left(scale.loads(comparison.mended(one.lacks, one.extra))) - scale.left(scale.found)
-    price = Price(scale.left(loads), scale.lost_gbps(loads), scale.cut_off(loads, there), max(gain, 0.0))
+    cut_off, one_to_one = scale.cut_off(loads, there), scale.permutation_left(there)
+    price = Price(scale.left(loads), scale.lost_gbps(loads), cut_off, max(gain, 0.0), one_to_one)
     said = [one.words] if one.words else []
     said.append(f"alone it leaves {100 * price.theta:.4g} % of an all-to-all")
+    if one_to_one < 1:
+        said.append(f"{100 * one_to_one:.4g} % of a random permutation")
     if price.cut_off:
-        said.append(f"{price.cut_off:,} endpoint(s) cut off")
+        said.append(f"{plural(price.cut_off, 'endpoint')} cut off")
     below = _below(comparison, one)
     if below and price.theta < 1:
         said.append(f"jobs on the endpoints of {below} suffer most")
@@ -154,13 +200,12 @@ def _below(comparison: Comparison, one: Finding) -> str:
 def _together(scale: _Scale, findings: list[Finding], n: int, n_priced: int, bisection: bool) -> Consequence:
     comparison = scale.comparison
     measures = [_measured("all-to-all theta", "", scale.healthy.theta, scale.found.theta)]
-    rows = scale.demand.blocks[0].sources
-    one_to_one = permutation(comparison.both, rows, seed=_SEED)
-    healthy, found = (link_loads(comparison.both, one_to_one, state=state).theta
-                      for state in (comparison.healthy(), comparison.as_found()))  # fmt: skip
-    measures.append(_measured(f"permutation theta, seed {_SEED}", "", healthy, found))
+    found = scale.permutation_theta(comparison.found)
+    measures.append(_measured(f"permutation theta, seed {_SEED}", "", scale.permutation_healthy, found))
+    no_bisection = ""
     if bisection:
-        measures += _bisection(comparison)
+        brackets, no_bisection = _bisection(comparison, findings)
+        measures += brackets
     pairs, shut = _first_aid(comparison, findings)
     aid = math.nan
     if shut.any():
@@ -168,28 +213,59 @@ def _together(scale: _Scale, findings: list[Finding], n: int, n_priced: int, bis
         if aid <= scale.left(scale.found):
             pairs, shut = (), np.zeros_like(shut)
     cut_off = scale.cut_off(scale.found, comparison.found)
-    return Consequence(tuple(measures), cut_off, n, n_priced, pairs, int(shut.sum()), aid)
+    healthy, now = (n_parts(comparison, mask) for mask in (comparison.planned, comparison.found))
+    return Consequence(tuple(measures), cut_off, n, n_priced, pairs, int(shut.sum()), aid, healthy, now, no_bisection)
 
 
 def _measured(name: str, unit: str, healthy: float, found: float) -> Measured:
     return Measured(name, unit, Standing("model", _HOW), healthy, healthy, found, found)
 
 
-def _bisection(comparison: Comparison) -> list[Measured]:
-    """The bracket on bisection bandwidth, healthy and found; none where the fabric is in parts."""
+def _bisection(comparison: Comparison, findings: Sequence[Finding]) -> tuple[list[Measured], str]:
+    """The bracket on bisection bandwidth, all faults together and the dearest alone; why a bracket is not there.
+
+    Endpoints that no plan cables take no part.
+    """
     from topo.analysis.bisection import bisection_bandwidth
 
+    fabric, kept = _with_planned_endpoints(comparison)
+    there = {"bisection bandwidth": comparison.found}
+    dearest = min((one for one in findings if one.price is not None), key=_rank, default=None)
+    if dearest is not None and sum(bool(one.lacks or one.extra) for one in findings) > 1:
+        there["bisection bandwidth, dearest fault alone"] = comparison.with_faults(dearest.lacks, dearest.extra)
+    measures: list[Measured] = []
+    why = ""
     try:
-        healthy = bisection_bandwidth(comparison.both, state=comparison.healthy())
-        found = bisection_bandwidth(comparison.both, state=comparison.as_found())
+        healthy = bisection_bandwidth(fabric, state=comparison.state(comparison.planned[kept]))
     except DisconnectedError:
-        return []
-    kind = "exact" if healthy.exact and found.exact else "bracket"
-    standing = Standing(kind, f"{found.lower_how}; {found.upper_how}" if kind == "bracket" else found.upper_how)
-    return [
-        Measured("bisection bandwidth", "Gb/s", standing, healthy.lower_gbps, healthy.upper_gbps,
-                 found.lower_gbps, found.upper_gbps)
-    ]  # fmt: skip
+        return measures, "not given: its endpoints are apart as planned already"
+    for name, links in there.items():
+        try:
+            found = bisection_bandwidth(fabric, state=comparison.state(links[kept]))
+        except DisconnectedError:
+            why = why or "not given: endpoints are cut off"
+            continue
+        kind = "exact" if healthy.exact and found.exact else "bracket"
+        standing = Standing(kind, f"{found.lower_how}; {found.upper_how}" if kind == "bracket" else found.upper_how)
+        measures.append(
+            Measured(name, "Gb/s", standing, healthy.lower_gbps, healthy.upper_gbps, found.lower_gbps, found.upper_gbps)
+        )
+    return measures, why
+
+
+def _with_planned_endpoints(comparison: Comparison) -> tuple[Fabric, NDArray[np.bool_]]:
+    """The fabric without endpoints that no planned cable reaches, and which links are left."""
+    fabric = comparison.both
+    joined = np.zeros(len(fabric.nodes), bool)
+    joined[fabric.link_a[comparison.planned]] = joined[fabric.link_b[comparison.planned]] = True
+    gone = fabric.nodes.is_endpoint & ~joined
+    kept = ~(gone[fabric.link_a] | gone[fabric.link_b])
+    return (fabric.without(nodes=np.flatnonzero(gone)) if gone.any() else fabric), kept
+
+
+def _rank(one: Finding) -> tuple[float, float, str]:
+    assert one.price is not None
+    return one.price.theta, -one.price.lost_gbps, one.place
 
 
 def _first_aid(comparison: Comparison, findings: list[Finding]) -> tuple[tuple[str, ...], NDArray[np.bool_]]:

@@ -42,14 +42,22 @@ class Moves:
 
 @dataclass(frozen=True, eq=False)
 class Difference:
-    """The fewest operations: ``moves``, found rows to remove, planned rows to lay; ``common`` pairs of equal rows."""
+    """The fewest operations: ``moves``, found rows to remove, planned rows to lay; ``common`` pairs of equal rows.
+
+    ``jobs`` numbers the job of each move, remove and add where legs of one cable share them; None: each is its own.
+    ``excess`` is how many jobs are above what is proved to be needed.
+    """
 
     moves: Moves
     removes: NDArray[np.int64]
     adds: NDArray[np.int64]
     common: tuple[NDArray[np.int64], NDArray[np.int64]]
+    jobs: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None = None
+    excess: int = 0
 
     def __len__(self) -> int:
+        if self.jobs is not None:
+            return len(np.unique(np.concatenate(self.jobs)))
         return len(self.moves) + len(self.removes) + len(self.adds)
 
 
@@ -120,9 +128,10 @@ def _sharing(f: Array, q: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """All (row of f, row of q) that have a class in common, each once."""
     from scipy.sparse import coo_array
 
-    n = int(max(f.max(), q.max())) + 1
-    ends_f = coo_array((np.ones(f.size, np.int32), (np.repeat(np.arange(len(f)), 2), f.ravel())), shape=(len(f), n))
-    ends_q = coo_array((np.ones(q.size, np.int32), (np.repeat(np.arange(len(q)), 2), q.ravel())), shape=(len(q), n))
+    classes, number = np.unique(np.concatenate([f.ravel(), q.ravel()]), return_inverse=True)
+    n, of_f, of_q = len(classes), number[: f.size], number[f.size :]
+    ends_f = coo_array((np.ones(f.size, np.int32), (np.repeat(np.arange(len(f)), 2), of_f)), shape=(len(f), n))
+    ends_q = coo_array((np.ones(q.size, np.int32), (np.repeat(np.arange(len(q)), 2), of_q)), shape=(len(q), n))
     shared = (ends_f.tocsr() @ ends_q.tocsr().T).tocoo()
     return shared.row.astype(np.int64), shared.col.astype(np.int64)
 

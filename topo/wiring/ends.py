@@ -10,11 +10,18 @@ from numpy.typing import NDArray
 
 from topo.parts.switches import SWITCHES
 from topo.table import Array
+from topo.view.text import plural
 from topo.wiring.cabling import Cabling
-from topo.wiring.finding import finding
+from topo.wiring.finding import finding, listed
 from topo.wiring.learnt import Learnt
 
-__all__ = ["judge_ends"]
+__all__ = ["OF_A_DESIGN", "judge_ends"]
+
+OF_A_DESIGN = frozenset({
+    "port-used-twice", "breakout-conflict", "breakout-beyond", "port-beyond", "ports-too-many", "port-too-slow",
+    "rate-mismatch", "cable-to-itself", "name-duplicate",
+})  # fmt: skip
+"""Codes that say something of a drawing too; the others speak of what was seen."""
 
 _LEG = re.compile(r"(?P<port>.*\d)(?:[/:]|s)(?P<leg>\d+)\Z")
 _PARTS = {part.name: part for part in SWITCHES}
@@ -98,9 +105,9 @@ def _breakouts(cabling: Cabling, learnt: Learnt) -> None:
         legs[whole].append(row)
     for rows in legs.values():
         codes = ports.label.codes[rows]
-        shown = ", ".join(map(str, sorted(leg[codes].tolist())))
+        shown = sorted(leg[codes].tolist())
         name = f"{cabling.fabric.nodes.name[ports.node[rows[0]]]} port {labels[parent[codes[0]]]}"
-        said = f"the port is used whole and by leg(s) {shown}"
+        said = f"the port is used whole and by {listed('leg', shown)}"
         at = cabling.place(int(cabling.link_of_port[rows[0]]))
         learnt.findings.append(finding("breakout-conflict", name, said, at=at))
     _legs_beyond(cabling, used, leg[ports.label.codes[used]], learnt)
@@ -201,7 +208,7 @@ def _factory_names(cabling: Cabling, learnt: Learnt) -> None:
         if _FACTORY.search(name):
             kinds[name] += 1
     for name, n in kinds.items():
-        said = f"{n:,} adapter(s) are called {name!r}; their hosts are unknown, rails are not judged there"
+        said = f"{plural(n, 'adapter')} called {name!r}: of an unknown host, rails are not judged there"
         learnt.findings.append(finding("name-factory", name, said))
 
 

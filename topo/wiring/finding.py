@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ from topo.result import hidden
 from topo.units import format_gbps
 from topo.wiring.codes import CODES, SEVERITIES
 
-__all__ = ["FAIL_ON", "Finding", "Operation", "Price", "finding", "is_at_least"]
+__all__ = ["FAIL_ON", "Finding", "Operation", "Price", "finding", "is_at_least", "jobs_of", "listed"]
 
 _MOST_SHOWN = 4
 
@@ -24,12 +25,14 @@ class Operation(NamedTuple):
 
     ``move``: cable ``found`` is to become cable ``planned``, one end stays; ``remove``: ``found`` goes and
     ``planned`` is -1; ``add``: ``planned`` is laid and ``found`` is -1. ``text`` says it with names and ports.
+    Operations of equal ``job`` (-1: none) are one job for a hand: legs of a cable whose common plug moves.
     """
 
     kind: str
     found: int
     planned: int
     text: str
+    job: int = -1
 
 
 class Price(NamedTuple):
@@ -37,13 +40,15 @@ class Price(NamedTuple):
 
     ``theta`` is the part of an all-to-all that fits, of what fits without the fault; ``lost_gbps`` the rate that does
     not get through when every endpoint sends as much as fits without the fault; ``cut_off`` endpoints have no path;
-    ``gain`` is what mending it alone, all other faults left, gives in theta.
+    ``gain`` is what mending it alone, all other faults left, gives in theta; ``permutation`` is as ``theta``, for one
+    random permutation that is the same for all faults.
     """
 
     theta: float
     lost_gbps: float
     cut_off: int
     gain: float
+    permutation: float = math.nan
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,11 @@ class Finding:
         if not self.source:
             return self.place
         return f"{self.source}:{self.line}: {self.place}" if self.line else f"{self.source}: {self.place}"
+
+    @property
+    def jobs(self) -> tuple[Operation, ...]:
+        """The operations, one of each job."""
+        return jobs_of(self.operations)
 
     @property
     def meaning(self) -> str:
@@ -122,9 +132,10 @@ def finding(
     """
     row = CODES[code]
     if operations and not fix:
-        fix = "; ".join(operation.text for operation in operations[:_MOST_SHOWN])
-        if len(operations) > _MOST_SHOWN:
-            fix += f"; and {len(operations) - _MOST_SHOWN:,} more"
+        jobs = jobs_of(operations)
+        fix = "; ".join(job.text for job in jobs[:_MOST_SHOWN])
+        if len(jobs) > _MOST_SHOWN:
+            fix += f"; and {len(jobs) - _MOST_SHOWN:,} more"
     return Finding(
         code,
         severity or row.severity,
@@ -138,6 +149,26 @@ def finding(
         lacks=lacks,
         extra=extra,
     )
+
+
+def jobs_of(operations: Sequence[Operation]) -> tuple[Operation, ...]:
+    """One operation of each job."""
+    seen: set[int] = set()
+    kept = []
+    for one in operations:
+        if one.job < 0 or one.job not in seen:
+            kept.append(one)
+        seen.add(one.job)
+    return tuple(kept)
+
+
+def listed(word: str, items: Sequence[object]) -> str:
+    """A word and what it names, one by one.
+
+    >>> listed("port", [5]), listed("port", [5, 6])
+    ('port 5', 'ports 5, 6')
+    """
+    return f"{word if len(items) == 1 else f'{word}s'} {', '.join(map(str, items))}"
 
 
 def is_at_least(severity: str, fail_on: str) -> bool:

@@ -77,7 +77,7 @@ def _paragraph(one: Finding) -> list[str]:
     lines = [f"{head}: {one.where}", f"  {one.evidence}"]
     lines += [f"  {one.words}"] if one.words else []
     lines += [f"  accepted: {one.accepted}"] if one.accepted else [f"  fix: {one.fix}"]
-    lines += [f"    {operation.text}" for operation in one.operations if len(one.operations) > 1]
+    lines += [f"    {job.text}" for job in one.jobs if len(one.jobs) > 1]
     return [plain(line) for line in lines]
 
 

@@ -14,7 +14,7 @@ from topo.wiring.codes import CODES
 from topo.wiring.comparison import Comparison
 from topo.wiring.finding import Finding, finding
 
-__all__ = ["judge_joined"]
+__all__ = ["judge_joined", "n_parts"]
 
 _STRAYS = ("pair-unexpected", "same-tier-link", "tier-skip-link", "unplanned")
 
@@ -31,6 +31,14 @@ def judge_joined(comparison: Comparison, findings: Sequence[Finding]) -> list[Fi
     result = [_touching(comparison, planned, between, one) for one in findings]
     apart = _apart(comparison, planned, found, between)
     return [*result, apart] if apart is not None else result
+
+
+def n_parts(comparison: Comparison, there: NDArray[np.bool_]) -> int:
+    """Parts of two switches or more that cables between switches join, with just the cables ``there`` (a mask)."""
+    fabric = comparison.both
+    full = fabric.nodes.forwards == FORWARDS_ALL
+    part = _parts(comparison, full[fabric.link_a] & full[fabric.link_b] & there)
+    return int((np.bincount(part[full]) > 1).sum()) if full.any() else 0
 
 
 def _parts(comparison: Comparison, mask: NDArray[np.bool_]) -> NDArray[np.int64]:

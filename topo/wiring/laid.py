@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from topo.view.text import plural
 from topo.wiring.cabling import Cabling
 from topo.wiring.finding import Finding, finding
-from topo.wiring.matching import Laying, Matched, image_of, laid_by_image, lay_over, matched_by_name
+from topo.wiring.matching import Laying, Matched, image_of, laid_by_boxes, laid_by_image, lay_over, matched_by_name
+from topo.wiring.resemblance import resembling_image
+from topo.wiring.split import least_jobs
 from topo.wiring.structure import Boxes, boxes_of
 from topo.wiring.votes import best_image, least_operations, refined
 
@@ -19,6 +22,9 @@ _SERVES = 0.5
 _WRONG = 0.1
 _SPELT = 0.7
 _SAME = 0.9
+_FEWEST = 3
+_ALIKE = 0.8
+_PART = 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,15 +53,18 @@ def laid_design(found: Cabling, planned: Cabling) -> Laid:
         return spelt
     boxes = boxes_of(found, planned)
     image = best_image(*boxes)
-    if image.share >= _SERVES:
+    if image.share >= _SERVES and image.share * _smaller(found, planned) >= _PART:
         n = int((image.of >= 0).sum())
         how = (
             f"{100 * matched.share:.0f} % of the cables agree by name; {n:,} devices identified by their ports instead"
         )
         by_port = lay_over(found, planned, laid_by_image(found, planned, boxes, image, how))
         said = (f"ports explain {100 * image.share:.4g} % of the cables of the smaller side",)
-        least = min(len(by_port.best), least_operations(*boxes))
+        least = _bounded(by_port, boxes)
         return Laid(by_port, said, (), least)
+    alike = _by_resemblance(found, planned, boxes, matched)
+    if alike is not None:
+        return alike
     if matched.share >= _WRONG:
         return spelt
     question = (
@@ -67,9 +76,53 @@ def laid_design(found: Cabling, planned: Cabling) -> Laid:
     return Laid(matched, (), (wrong,), 0, is_wrong=True)
 
 
+def _least(matched: Matched) -> int:
+    """Operations that no list goes below, names taken as they are: all of them, but where cables split into legs."""
+    return len(matched.best) if matched.splits is None else least_jobs(matched.best, matched.splits)
+
+
+def _bounded(matched: Matched, boxes: tuple[Boxes, Boxes]) -> int:
+    """Operations that no renaming avoids; the bound counts legs singly, one operation may move several."""
+    least = least_operations(*boxes)
+    if matched.splits is not None:
+        most = max(
+            np.bincount(cable[cable >= 0]).max(initial=1) for cable in (matched.splits.cable_f, matched.splits.cable_p)
+        )
+        least = -(-least // int(most))
+    return min(len(matched.best), least)
+
+
+def _smaller(found: Cabling, planned: Cabling) -> float:
+    """Cables of the smaller side, part of those of the larger."""
+    sizes = len(found.links), len(planned.links)
+    return min(sizes) / max(1, max(sizes))
+
+
+def _by_resemblance(found: Cabling, planned: Cabling, boxes: tuple[Boxes, Boxes], named: Matched) -> Laid | None:
+    """Both sides matched by what each device is joined to, where neither names nor ports serve; None if not even so."""
+    image = resembling_image(*boxes)
+    if image is None or image.share < _ALIKE or image.share * _smaller(found, planned) < _SERVES:
+        return None  # a small wiring fits into nearly every large one
+    n = int((image.of >= 0).sum())
+    how = (
+        f"{100 * named.share:.0f} % of the cables agree by name and hardly more by port; {n:,} devices identified by "
+        "what they are joined to"
+    )
+    laid = lay_over(found, planned, laid_by_boxes(found, planned, boxes, image.of, how), by_device=True)
+    if laid.share < _ALIKE:
+        return None
+    said = (f"{100 * laid.share:.4g} % of the cables of the smaller side agree by device, ports are not compared; a "
+            "shorter list of operations may exist",)  # fmt: skip
+    blank = [
+        replace(one, p=np.where(one.kind[one.u] == 1, one.p, 0), r=np.where(one.kind[one.w] == 1, one.r, 0))
+        for one in boxes
+    ]
+    return Laid(laid, said, (), _bounded(laid, (blank[0], blank[1])))
+
+
 def _as_spelt(found: Cabling, planned: Cabling, laying: Laying, matched: Matched) -> Laid:
     """The same, devices alone compared where they agree and ports hardly do: the two spell ports otherwise."""
-    same = Laid(matched, (), (), len(matched.best))
+    same = Laid(matched, (), (), _least(matched))
     if matched.by_device or matched.share >= _SPELT:
         return same
     loose = lay_over(found, planned, laying, by_device=True)
@@ -80,7 +133,7 @@ def _as_spelt(found: Cabling, planned: Cabling, laying: Laying, matched: Matched
         f"{100 * loose.share:.0f} % of the cables agree by device and {100 * matched.share:.0f} % by port too: "
         f"the two name ports otherwise{examples}; ports are not compared"
     )
-    return Laid(loose, (), (finding("spelling", planned.fabric.name, said),), len(loose.best))
+    return Laid(loose, (), (finding("spelling", planned.fabric.name, said),), _least(loose))
 
 
 def _port_examples(found: Cabling, planned: Cabling, laying: Laying) -> str:
@@ -102,16 +155,17 @@ def _exchanged(found: Cabling, planned: Cabling, laying: Laying, laid: Laid) -> 
     boxes = boxes_of(found, planned)
     start = image_of(laying, boxes, found, planned)
     image = refined(*boxes, start)
-    renamed = np.flatnonzero((image.of != start) & (start >= 0) & (image.of >= 0))
+    known = (start >= 0) | (boxes[0].degree >= _FEWEST)
+    renamed = np.flatnonzero((image.of != start) & known & (image.of >= 0))
     if not renamed.size:
         return laid
     by_port = lay_over(found, planned, laid_by_image(found, planned, boxes, image, laid.matched.how))
     if len(by_port.best) + len(renamed) >= len(laid.matched.best):
         return laid
     findings = _say_exchanged(found, planned, boxes, start, image.of, renamed)
-    said = (f"{len(renamed):,} devices stand where others are planned: {len(laid.matched.best):,} operations become "
+    said = (f"{plural(len(renamed), 'device')} in the place of others: {len(laid.matched.best):,} operations become "
             f"{len(by_port.best):,}",)  # fmt: skip
-    return Laid(by_port, said, (*laid.findings, *findings), len(by_port.best))
+    return Laid(by_port, said, (*laid.findings, *findings), _least(by_port))
 
 
 def _say_exchanged(
@@ -122,7 +176,7 @@ def _say_exchanged(
     image: NDArray[np.int64],
     renamed: NDArray[np.int64],
 ) -> list[Finding]:
-    """A finding for each circle of devices in each other's place."""
+    """A finding for each circle of devices in each other's place, and for each that bears a name no plan has."""
     name_f, name_p = (_box_names(side, box) for side, box in zip((found, planned), boxes, strict=True))
     home = {int(start[box]): int(box) for box in np.flatnonzero(start >= 0)}
     left = dict.fromkeys(renamed.tolist())
@@ -134,7 +188,11 @@ def _say_exchanged(
             del left[box]
             circle.append(box)
             box = home.get(int(image[box]), -1)
-        said = "; ".join(f"{name_f[one]} is cabled as {name_p[int(image[one])]} is planned" for one in circle[:6])
+        said = "; ".join(
+            f"{name_f[one]}{'' if start[one] >= 0 else ', which no plan has,'} is cabled as "
+            f"{name_p[int(image[one])]} is planned"
+            for one in circle[:6]
+        )
         place = ", ".join(name_f[one] for one in circle[:4])
         findings.append(finding("devices-exchanged", place, said))
     return findings

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topo.io.infer_tiers import components
+from topo.view.text import plural
 from topo.wiring.cabling import Cabling
-from topo.wiring.finding import finding
+from topo.wiring.finding import finding, listed
 from topo.wiring.learnt import BIG, MINN, SUPPORT, Learnt
 
 __all__ = ["judge_majority", "judge_rates"]
@@ -118,7 +119,7 @@ def _islands(cabling: Cabling, learnt: Learnt) -> None:
         nodes.sort(key=lambda node: not cabling.is_switch[node])
         names = fabric.nodes.name[nodes]
         shown = ", ".join(names[:3].tolist()) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
-        count = f"{len(nodes):,} device(s), {ends[part[nodes[0]]]:,} endpoint(s)"
+        count = f"{plural(len(nodes), 'device')}, {plural(int(ends[part[nodes[0]]]), 'endpoint')}"
         said = f"{count} that no cable joins to the other {total - len(nodes):,}"
         learnt.findings.append(finding("island", shown, said))
 
@@ -155,8 +156,8 @@ def _radix_gaps(cabling: Cabling, learnt: Learnt) -> None:
         nodes = np.flatnonzero(cabling.is_switch & (cabling.tier == tier))
         if len(nodes) < MINN:
             continue
-        listed = np.unique(cabling.number[np.isin(fabric.ports.node, nodes)])
-        gaps = np.setdiff1d(np.arange(listed.min(initial=1), listed.max(initial=0) + 1), listed)
+        there = np.unique(cabling.number[np.isin(fabric.ports.node, nodes)])
+        gaps = np.setdiff1d(np.arange(there.min(initial=1), there.max(initial=0) + 1), there)
         if 0 < gaps.size <= _GAPS:
-            said = f"port(s) {', '.join(map(str, gaps.tolist()))} on none of {len(nodes):,} switches of this tier"
+            said = f"{listed('port', gaps.tolist())} on none of {len(nodes):,} switches of this tier"
             learnt.findings.append(finding("radix-gap", f"switches of tier {tier}", said))

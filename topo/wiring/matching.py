@@ -13,13 +13,16 @@ from topo.wiring.cabling import Cabling
 from topo.wiring.comparison import Comparison, appended
 from topo.wiring.difference import Difference, difference
 from topo.wiring.hosts import seats_of
+from topo.wiring.resemblance import paired
 from topo.wiring.spelling import End, ends_of, port_key, shared_devices
+from topo.wiring.split import Splits, split_difference, splits_of
 from topo.wiring.structure import Boxes
 from topo.wiring.votes import Image
 
-__all__ = ["Laying", "Matched", "image_of", "laid_by_image", "lay_over", "matched_by_name"]
+__all__ = ["Laying", "Matched", "image_of", "laid_by_boxes", "laid_by_image", "lay_over", "matched_by_name"]
 
 _UNLABELLED = 0.5
+_MOST_LEFT = 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +54,7 @@ class Matched:
     by_device: bool
     is_new: NDArray[np.bool_]
     how: str
+    splits: Splits | None = None
 
     @property
     def n_common(self) -> int:
@@ -150,6 +154,67 @@ def laid_by_image(found: Cabling, planned: Cabling, boxes: tuple[Boxes, Boxes], 
     return Laying(port, node, how)
 
 
+def laid_by_boxes(
+    found: Cabling, planned: Cabling, boxes: tuple[Boxes, Boxes], image: NDArray[np.int64], how: str
+) -> Laying:
+    """Lay the design over the found fabric device by device: switches, adapters of hosts, lone adapters a switch."""
+    first, second = boxes
+    node = np.full(len(planned.fabric.nodes), -1)
+    sides = (found, first, image), (planned, second, np.arange(second.n))
+    for coded in (_coded_devices, _coded_lone_adapters):
+        (rows_f, codes_f), (rows_p, codes_p) = (coded(*side) for side in sides)
+        left_f, left_p = ~np.isin(rows_f, node), node[rows_p] < 0
+        at, to = paired(rows_f[left_f], codes_f[left_f], rows_p[left_p], codes_p[left_p])
+        node[to] = at
+    left_f, left_p = np.setdiff1d(rows_f, node), rows_p[node[rows_p] < 0]
+    at, to = _by_shared_switches(sides, left_f, left_p)
+    node[to] = at
+    return Laying(np.full(len(planned.fabric.ports), -1), node, how)
+
+
+def _by_shared_switches(
+    sides: tuple[tuple[Cabling, Boxes, Array], tuple[Cabling, Boxes, Array]], left_f: Array, left_p: Array
+) -> tuple[Array, Array]:
+    """Adapters that no number tells, those with most switches in common first; too many are taken as they come."""
+    n = min(len(left_f), len(left_p))
+    if not n or max(len(left_f), len(left_p)) > _MOST_LEFT:
+        return left_f[:n], left_p[:n]
+    from scipy.optimize import linear_sum_assignment
+    from scipy.sparse import coo_array
+
+    width = int(max(own.max(initial=0) for _, _, own in sides)) + 1
+    tables = []
+    for (side, boxes, own), left in zip(sides, (left_f, left_p), strict=True):
+        node, far = side.fabric.ports.node[boxes.port_row], own[boxes.w]
+        at = np.minimum(np.searchsorted(left, node), len(left) - 1)
+        mine = (left[at] == node) & (far >= 0)
+        ones = np.ones(int(mine.sum()))
+        tables.append(coo_array((ones, (at[mine], far[mine])), shape=(len(left), width)).tocsr())
+    at, to = linear_sum_assignment(-(tables[0] @ tables[1].T).toarray())
+    return left_f[at], left_p[to]
+
+
+def _coded_devices(side: Cabling, boxes: Boxes, own: Array) -> tuple[Array, Array]:
+    """Nodes whose box is known: its planned box, and the rank of an adapter in a host."""
+    mine = np.flatnonzero(own[boxes.u] >= 0)
+    rows, once = np.unique(side.fabric.ports.node[boxes.port_row[mine]], return_index=True)
+    half = mine[once]
+    rank = np.where(boxes.kind[boxes.u[half]] == 1, boxes.p[half] + 1, 0)
+    return rows.astype(np.int64), own[boxes.u[half]] * (boxes.n_codes + 1) + rank
+
+
+def _coded_lone_adapters(side: Cabling, boxes: Boxes, own: Array) -> tuple[Array, Array]:
+    """Nodes of lone adapters, and a number that is equal for those on the same planned switches."""
+    mine = np.flatnonzero(boxes.kind[boxes.u] == 2)
+    rows, back = np.unique(side.fabric.ports.node[boxes.port_row[mine]], return_inverse=True)
+    far = own[boxes.w[mine]]
+    random = np.random.default_rng(3).integers(1, 2**62, int(far.max(initial=0)) + 2, dtype=np.uint64)
+    codes = np.zeros(len(rows), np.uint64)
+    with np.errstate(over="ignore"):
+        np.add.at(codes, back, random[far])
+    return rows.astype(np.int64), codes
+
+
 def image_of(laying: Laying, boxes: tuple[Boxes, Boxes], found: Cabling, planned: Cabling) -> NDArray[np.int64]:
     """The image of the found boxes that a laying stands for."""
     first, second = boxes
@@ -195,14 +260,18 @@ def lay_over(found: Cabling, planned: Cabling, laying: Laying, *, by_device: boo
         by_device = any(_is_unlabelled(side) for side in (found, planned))
     owner = fabric.ports.node.astype(np.int64)
     classes_f, classes_p = (owner[ends_f], owner[ends_p]) if by_device else (ends_f, ends_p)
-    best = difference(classes_f, classes_p, _walk(fabric, owner, by_device))
+    cables = own.cable[found.links], links.cable[rows]
+    splits = None if by_device else splits_of(fabric, ends_f, ends_p, *cables)
+    walk = _walk(fabric, owner, by_device)
+    best = difference(classes_f, classes_p, walk) if splits is None else split_difference(ends_f, ends_p, splits, walk)
     lacking = np.setdiff1d(np.arange(len(rows)), best.common[1], assume_unique=True)
     both = replace(
         fabric,
         links=appended(
             fabric.links, len(lacking), port_a=ends_p[lacking, 0], port_b=ends_p[lacking, 1],
             capacity_gbps=_known_rates(found, planned, rows[lacking]), kind=links.kind.values(rows[lacking]).tolist(),
-            evidence=["planned"] * len(lacking), source=links.source.values(rows[lacking]).tolist(),
+            cable=_behind(own.cable, links.cable[rows[lacking]]), evidence=["planned"] * len(lacking),
+            source=links.source.values(rows[lacking]).tolist(),
             line=links.line[rows[lacking]],
         ),
     )  # fmt: skip
@@ -215,7 +284,12 @@ def lay_over(found: Cabling, planned: Cabling, laying: Laying, *, by_device: boo
     is_planned[found.links] = False
     is_planned[found.links[best.common[0]]] = True
     comparison = Comparison(both, is_found, is_planned)
-    return Matched(comparison, best, found.links, planned_links, rows, by_device, is_new, laying.how)
+    return Matched(comparison, best, found.links, planned_links, rows, by_device, is_new, laying.how, splits)
+
+
+def _behind(own: Array, more: Array) -> NDArray[np.int64]:
+    """Numbers of cables behind those of the found side; -1 stays none."""
+    return np.where(more >= 0, more.astype(np.int64) + own.max(initial=-1) + 1, -1)
 
 
 def _known_rates(found: Cabling, planned: Cabling, rows: Array) -> NDArray[np.float64]:

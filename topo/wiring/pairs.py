@@ -12,7 +12,7 @@ from topo.table import Array
 from topo.wiring.blocks import Block, TierPair, blocks_of, port_owners
 from topo.wiring.cabling import Cabling, modes
 from topo.wiring.difference import difference, grouped_moves
-from topo.wiring.finding import Operation, finding
+from topo.wiring.finding import Operation, finding, listed
 from topo.wiring.learnt import BIG, MINN, SUPPORT, Learnt
 from topo.wiring.totals import judge_degrees, near_place, say_odd, say_spread
 
@@ -327,6 +327,7 @@ def _say_crossed(cabling: Cabling, pair: TierPair, learnt: Learnt) -> None:
         if len(switches) >= _ALIKE:  # so many alike are a pattern of their own
             continue
         for row in switches:
-            said = f"port(s) {ports} go where its like have other ports; every pair has its number of cables"
+            said = f"{listed('port', ports.split(', '))} lead where its like have other ports"
+            said += "; every pair has its number of cables"
             at, name = cabling.place(int(cabling.between[row])), cabling.fabric.nodes.name[cabling.low[row]]
             learnt.findings.append(finding("port-off-pattern", str(name), said, at=at))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from topo.table import Array
 from topo.wiring.cabling import Cabling, modes
 from topo.wiring.difference import Moves, grouped_moves
-from topo.wiring.finding import Finding, finding
+from topo.wiring.finding import Finding, finding, listed
 from topo.wiring.hosts import Seats
 from topo.wiring.learnt import MINN, SUPPORT, Learnt
 
@@ -173,7 +173,7 @@ def _missing_leaf(cabling: Cabling, seats: Seats, rule: RailRule, at: tuple[int,
     lost = n_hosts * rate
     evidence = f"none of {n_hosts:,} hosts beside {', '.join(names[:4])} shows {label}, rail {rank + 1} of its unit"
     if free:
-        evidence += f"; above these leaves port(s) {', '.join(map(str, free))} are free on every switch"
+        evidence += f"; free on every switch above these leaves: {listed('port', free)}"
     said = f"{n_hosts:,} hosts run without one adapter of {len(seats.labels[group])}"
     found = finding("leaf-missing", f"unit of {names[0] if names else unit}, rail {rank + 1}", evidence, words=said)
     return replace(found, lost_gbps=lost)
@@ -251,7 +251,12 @@ def _missing_adapters(cabling: Cabling, seats: Seats, rule: RailRule, absent: Ar
     shown[seats.host, seats.rank] = True
     judged = np.zeros(seats.n_hosts, bool)
     judged[seats.host[rule.judged]] = True
-    for host in np.flatnonzero(judged & (shown.sum(axis=1) < seats.full)).tolist():
+    lacking = shown.sum(axis=1) < seats.full
+    for one in range(len(seats.labels)):  # where no leaf is learnt, the number of adapters may be
+        mine = group == one
+        if not judged[mine].any() and (mine & lacking).sum() <= (1 - SUPPORT) * mine.sum():
+            judged |= mine
+    for host in np.flatnonzero(judged & lacking).tolist():
         ranks = np.flatnonzero(~shown[host, : seats.full[host]])
         ranks = ranks[~absent[seats.unit[host], group[host], ranks]]
         if ranks.size:
@@ -260,10 +265,11 @@ def _missing_adapters(cabling: Cabling, seats: Seats, rule: RailRule, absent: Ar
 
 def _say_missing(cabling: Cabling, seats: Seats, rule: RailRule, host: int, ranks: Array, learnt: Learnt) -> None:
     group = int(seats.group_of_host()[host])
+    is_ruled = bool(rule.judged[seats.host == host].any())
     name = cabling.fabric.nodes.name
     lacking: dict[str, list[str]] = defaultdict(list)
     for rank in ranks.tolist():
-        leaf = int(rule.leaf[seats.unit[host], group, rank])
+        leaf = int(rule.leaf[seats.unit[host], group, rank]) if is_ruled else -1
         label = seats.labels[group][rank]
         port = int(rule.slot[host] + rule.offset[group, rank]) if rule.by_port and rule.offset[group, rank] >= 0 else -1
         where = f" ({name[leaf]}{f' port {port}' if port >= 0 else ''})" if leaf >= 0 else ""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 
 import numpy as np
 
-from topo.fabric import LinkSet
+from topo.fabric import FORWARDS_ALL, LinkSet
 from topo.table import Array
 from topo.units import format_number
-from topo.wiring.difference import grouped_moves
-from topo.wiring.finding import Finding, Operation, finding
+from topo.wiring.difference import Moves, grouped_moves
+from topo.wiring.finding import Finding, Operation, finding, jobs_of, listed
 from topo.wiring.matching import Matched
 
 __all__ = ["told"]
@@ -26,9 +27,9 @@ def told(matched: Matched, planned_gbps: Array) -> list[Finding]:
     ``planned_gbps`` is the planned rate of each compared planned cable.
     """
     findings: list[Finding] = []
-    _say_moves(matched, findings)
-    adds = [int(matched.planned_links[i]) for i in matched.best.adds.tolist()]
-    removes = [int(matched.found_links[i]) for i in matched.best.removes.tolist()]
+    said = _say_moves(matched, findings)
+    adds = [int(link) for link in matched.planned_links[matched.best.adds].tolist() if link not in said]
+    removes = [int(link) for link in matched.found_links[matched.best.removes].tolist() if link not in said]
     adds = _say_devices(matched, adds, findings, lacking=True)
     removes = _say_devices(matched, removes, findings, lacking=False)
     _say_missing(matched, adds, findings)
@@ -50,37 +51,97 @@ def _node_of(matched: Matched, classes: Array) -> Array:
     return classes if matched.by_device else matched.comparison.both.ports.node[classes]
 
 
-def _say_moves(matched: Matched, findings: list[Finding]) -> None:
+def _say_moves(matched: Matched, findings: list[Finding]) -> set[int]:
+    """The moves, those of one circle or one plug together; links that are told with them."""
     moves, fabric = matched.best.moves, matched.comparison.both
-    left, entered = _node_of(matched, moves.left), _node_of(matched, moves.entered)
+    job = np.arange(len(moves)) if matched.best.jobs is None else matched.best.jobs[0]
+    _, first, of_job = np.unique(job, return_index=True, return_inverse=True)
+    ends = moves.left, moves.entered
+    if matched.splits is not None:
+        ends = matched.splits.plug[moves.left], matched.splits.plug[moves.entered]
+    arcs = Moves(moves.found[first], moves.planned[first], ends[0][first], ends[1][first])
+    members = np.split(np.argsort(of_job, kind="stable"), np.cumsum(np.bincount(of_job))[:-1])
+    left, entered = _node_of(matched, arcs.left), _node_of(matched, arcs.entered)
     host = fabric.nodes.host.codes.astype(np.int64)
     # Moves inside one host stand together; others share no box.
     together = np.where(host[left] >= 0, len(fabric.nodes) + host[left], left)
-    for code, numbers in grouped_moves(moves, together, chains=not matched.by_device):
+    beside = _Beside(matched)
+    for code, numbers in grouped_moves(arcs, together, chains=not matched.by_device):
+        one = numbers[0]
+        same_host = host[left[one]] >= 0 and host[left[one]] == host[entered[one]]
+        if len(numbers) == 1 and same_host and left[one] != entered[one]:
+            code = "adapter-unlike-plan"
         operations, lacks, extra = [], [], []
         for i in numbers:
-            was, should = int(matched.found_links[moves.found[i]]), int(matched.planned_links[moves.planned[i]])
-            goal = _class_text(matched, int(moves.entered[i]))
-            operations.append(
-                Operation("move", was, should, f"move {_text(matched, was)} from "
-                          f"{_class_text(matched, int(moves.left[i]))} to {goal}")
-            )  # fmt: skip
-            lacks.append(should)
-            extra.append(was)
-        first = numbers[0]
-        same_host = host[left[first]] >= 0 and host[left[first]] == host[entered[first]]
-        if len(numbers) == 1 and same_host and left[first] != entered[first]:
-            code = "adapter-unlike-plan"
+            operations += _moved(matched, members[i], int(job[members[i][0]]))
+            lacks += matched.planned_links[moves.planned[members[i]]].tolist()
+            extra += matched.found_links[moves.found[members[i]]].tolist()
         shown = [
             f"found {_text(matched, was)}, planned {_text(matched, should)}"
             for was, should in zip(extra[:4], lacks[:4], strict=True)
         ]
         more = f"; and {len(extra) - 4:,} more" if len(extra) > 4 else ""
         place = "; ".join(_text(matched, link) for link in extra[:2]) + ("; ..." if len(extra) > 2 else "")
+        also = beside.of(members[i] for i in numbers)
+        operations += also
+        lacks += [job.planned for job in also if job.planned >= 0]
+        extra += [job.found for job in also if job.found >= 0]
         findings.append(
             finding(code, place, "; ".join(shown) + more, at=_at(matched, extra[0]), operations=tuple(operations),
                     lacks=tuple(lacks), extra=tuple(extra))
         )  # fmt: skip
+    return beside.told
+
+
+def _moved(matched: Matched, rows: Array, job: int) -> list[Operation]:
+    """The operations of one job: a plug with all its legs."""
+    moves = matched.best.moves
+    was, should = matched.found_links[moves.found[rows]].tolist(), matched.planned_links[moves.planned[rows]].tolist()
+    places = [_ports_text(matched, ends[rows]) for ends in (moves.left, moves.entered)]
+    legs = f"{len(rows)} legs of " if len(rows) > 1 else ""
+    text = f"move {legs}{_text(matched, was[0])} from {places[0]} to {places[1]}"
+    return [Operation("move", a, b, text, job if legs else -1) for a, b in zip(was, should, strict=True)]
+
+
+def _ports_text(matched: Matched, classes: Array) -> str:
+    fabric = matched.comparison.both
+    labels = [] if matched.by_device else fabric.ports.label.values(classes[:8]).tolist()
+    if len(labels) < 2 or not all(labels):
+        return _class_text(matched, int(classes[0]))
+    return f"{fabric.nodes.name[fabric.ports.node[classes[0]]]} {listed('port', labels)}"
+
+
+class _Beside:
+    """Legs of moved cables that are taken out or laid by the same jobs: told with the moves."""
+
+    def __init__(self, matched: Matched) -> None:
+        self.matched = matched
+        self.told: set[int] = set()
+        self.by_cable: dict[tuple[str, int], list[tuple[int, int]]] = defaultdict(list)
+        if matched.splits is None or matched.best.jobs is None:
+            return
+        _, of_remove, of_add = matched.best.jobs
+        for row, job in zip(matched.best.removes.tolist(), of_remove.tolist(), strict=True):
+            self.by_cable["remove", int(matched.splits.cable_f[row])].append((int(matched.found_links[row]), job))
+        for row, job in zip(matched.best.adds.tolist(), of_add.tolist(), strict=True):
+            self.by_cable["add", int(matched.splits.cable_p[row])].append((int(matched.planned_links[row]), job))
+
+    def of(self, moved: Iterable[Array]) -> list[Operation]:
+        """Operations on the other legs of the cables whose rows of moves are given."""
+        splits, moves = self.matched.splits, self.matched.best.moves
+        if splits is None:
+            return []
+        rows = np.concatenate([*moved])
+        cables = {("remove", one) for one in splits.cable_f[moves.found[rows]].tolist() if one >= 0}
+        cables |= {("add", one) for one in splits.cable_p[moves.planned[rows]].tolist() if one >= 0}
+        operations = []
+        for kind, cable in sorted(cables):
+            for link, job in self.by_cable.pop((kind, cable), ()):
+                self.told.add(link)
+                found, planned = (link, -1) if kind == "remove" else (-1, link)
+                said = "take out" if kind == "remove" else "plug in"
+                operations.append(Operation(kind, found, planned, f"{said} the leg {_text(self.matched, link)}", job))
+        return operations
 
 
 def _class_text(matched: Matched, one: int) -> str:
@@ -141,23 +202,46 @@ def _device_finding(matched: Matched, box: Array, device: int, links: list[int],
     )
     said += f"; first {_text(matched, links[0])}"
     kind = "add" if lacking else "remove"
-    operations = tuple(
-        Operation(kind, -1 if lacking else link, link if lacking else -1,
-                  f"{'lay' if lacking else 'remove'} {_text(matched, link)}")
-        for link in links
-    )  # fmt: skip
+    operations = _whole(matched, links, kind)
     rows = tuple(links)
     return finding(code, name, said, at=_at(matched, links[0]), operations=operations,
                    lacks=rows if lacking else (), extra=() if lacking else rows)  # fmt: skip
 
 
 def _pairs(matched: Matched, links: list[int]) -> dict[tuple[int, int], list[int]]:
+    """Links by the pair of nodes they join; legs of one cable that join several pairs stand by the first."""
     fabric = matched.comparison.both
     grouped: dict[tuple[int, int], list[int]] = defaultdict(list)
-    for link in links:
+    pair_of: dict[int, tuple[int, int]] = {}
+    for link, job in zip(links, _job_of(matched, links), strict=True):
         a, b = int(fabric.link_a[link]), int(fabric.link_b[link])
-        grouped[min(a, b), max(a, b)].append(link)
+        pair = min(a, b), max(a, b)
+        grouped[pair_of.setdefault(job, pair) if job >= 0 else pair].append(link)
     return grouped
+
+
+def _job_of(matched: Matched, links: list[int]) -> list[int]:
+    """Number of the job that lays or removes each link together with other legs of its cable; -1 for one alone."""
+    if matched.best.jobs is None:
+        return [-1] * len(links)
+    _, of_remove, of_add = matched.best.jobs
+    of_link = dict(zip(matched.found_links[matched.best.removes].tolist(), of_remove.tolist(), strict=True))
+    of_link |= dict(zip(matched.planned_links[matched.best.adds].tolist(), of_add.tolist(), strict=True))
+    return [of_link.get(link, -1) for link in links]
+
+
+def _whole(matched: Matched, links: list[int], kind: str) -> tuple[Operation, ...]:
+    """Laying (``add``) or removing the links, legs of one cable as one job."""
+    jobs = _job_of(matched, links)
+    legs = Counter(jobs)
+    said = "lay" if kind == "add" else "remove"
+    operations = []
+    for link, job in zip(links, jobs, strict=True):
+        several = job >= 0 and legs[job] > 1
+        text = f"{said} {_text(matched, link)}" + (f", a cable of {legs[job]} legs" if several else "")
+        ends = (-1, link) if kind == "add" else (link, -1)
+        operations.append(Operation(kind, *ends, text, job if several else -1))
+    return tuple(operations)
 
 
 def _say_missing(matched: Matched, links: list[int], findings: list[Finding]) -> None:
@@ -167,21 +251,48 @@ def _say_missing(matched: Matched, links: list[int], findings: list[Finding]) ->
     wanted = np.sort(key[comparison.planned])
     for (a, b), rows in _pairs(matched, links).items():
         low, high = np.searchsorted(wanted, [a * n + b, a * n + b + 1])
-        said = f"{len(rows)} of {high - low} planned cables not found: {_text(matched, rows[0])}"
+        operations = _whole(matched, rows, "add")
+        is_split = any(one.job >= 0 for one in operations)
+        kind = "legs of a planned cable" if is_split else f"of {high - low} planned cables"
+        said = f"{len(rows)} {kind} not found: {_text(matched, rows[0])}"
         said += f" and {len(rows) - 1} more" if len(rows) > 1 else ""
-        operations = tuple(Operation("add", -1, row, f"lay {_text(matched, row)}") for row in rows)
-        place = _text(matched, rows[0]) if len(rows) == 1 else f"{fabric.nodes.name[a]} - {fabric.nodes.name[b]}"
-        findings.append(
-            finding("missing", place, said, at=_at(matched, rows[0]), operations=operations, lacks=tuple(rows))
+        place = (
+            _text(matched, rows[0])
+            if len(jobs_of(operations)) == 1
+            else f"{fabric.nodes.name[a]} - {fabric.nodes.name[b]}"
         )
+        findings.append(
+            finding(
+                "missing",
+                place,
+                said,
+                at=_at(matched, rows[0]),
+                operations=operations,
+                lacks=tuple(rows),
+                words=_cut_above(matched, a, b, len(rows)),
+            )
+        )
+
+
+def _cut_above(matched: Matched, a: int, b: int, n: int) -> str:
+    """What the cut above the lower of two switches loses; '' where one is none, or no plan leads up."""
+    fabric, planned = matched.comparison.both, matched.comparison.planned
+    tier = fabric.nodes.tier
+    if not (fabric.nodes.forwards[[a, b]] == FORWARDS_ALL).all() or tier[a] == tier[b]:
+        return ""
+    low = a if tier[a] < tier[b] else b
+    near, far = fabric.link_a[planned], fabric.link_b[planned]
+    above = int(((near == low) & (tier[far] > tier[low])).sum() + ((far == low) & (tier[near] > tier[low])).sum())
+    return f"the cut above {fabric.nodes.name[low]} loses {n} of {above} cables ({100 * n / max(above, 1):.3g} %)"
 
 
 def _say_unplanned(matched: Matched, links: list[int], findings: list[Finding]) -> None:
     fabric = matched.comparison.both
     for (a, b), rows in _pairs(matched, links).items():
-        operations = tuple(Operation("remove", row, -1, f"remove {_text(matched, row)}") for row in rows)
+        operations = _whole(matched, rows, "remove")
         said = f"no plan has {'it' if len(rows) == 1 else f'these {len(rows)} cables'}: {_text(matched, rows[0])}"
-        place = _text(matched, rows[0]) if len(rows) == 1 else f"{fabric.nodes.name[a]} - {fabric.nodes.name[b]}"
+        one = len(jobs_of(operations)) == 1
+        place = _text(matched, rows[0]) if one else f"{fabric.nodes.name[a]} - {fabric.nodes.name[b]}"
         findings.append(
             finding("unplanned", place, said, at=_at(matched, rows[0]), operations=operations, extra=tuple(rows))
         )

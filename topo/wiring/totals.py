@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from topo.table import Array
-from topo.wiring.blocks import TierPair
+from topo.wiring.blocks import TierPair, bare_switches
 from topo.wiring.cabling import Cabling
 from topo.wiring.finding import finding
-from topo.wiring.learnt import SUPPORT, Learnt
+from topo.wiring.learnt import Learnt
 
 __all__ = ["judge_degrees", "near_place", "say_odd", "say_spread"]
 
@@ -99,9 +99,10 @@ def judge_degrees(cabling: Cabling, tier_pairs: list[TierPair], is_flat: bool, l
         if not pair.is_ruled and pair.count.size:
             _say_totals(cabling, pair.rows, pair.count.sum(axis=1), "uplinks-fewer", learnt)
             _say_totals(cabling, pair.columns, pair.count.sum(axis=0), "spine-uneven", learnt)
-    leaves = np.flatnonzero(cabling.is_switch & (cabling.tier == 1) & (cabling.n_endpoints > 0))
-    bare = leaves[degree[leaves] == 0]
-    if bare.size and bare.size <= (1 - SUPPORT) * len(leaves):
-        for leaf in bare.tolist():
-            said = f"no uplink; {len(leaves) - len(bare):,} of {len(leaves):,} leaves have some"
-            learnt.findings.append(finding("uplinks-fewer", str(cabling.fabric.nodes.name[leaf]), said))
+    for lower in range(1, int(cabling.tier.max(initial=0))):
+        told = [pair.rows[block.rows] for pair in tier_pairs if pair.lower == lower for block in pair.blocks]
+        bare = np.setdiff1d(bare_switches(cabling, lower), np.concatenate(told) if told else [])
+        n_all = int((cabling.is_switch & (cabling.tier == lower)).sum())
+        for node in bare.tolist():
+            said = f"no uplink, as its peers have; there are {n_all:,} switches of its tier"
+            learnt.findings.append(finding("uplinks-fewer", str(cabling.fabric.nodes.name[node]), said))

@@ -6,22 +6,22 @@ import datetime
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from topo.errors import ParameterError
-from topo.fabric import Fabric
+from topo.fabric import FORWARDS_ALL, Fabric
 from topo.wiring.accept import Accepted, read_accepted
 from topo.wiring.accept import accept as marked
 from topo.wiring.answer import Validation
 from topo.wiring.cabling import Cabling
 from topo.wiring.codes import SEVERITIES
 from topo.wiring.comparison import Comparison
-from topo.wiring.cost import MOST_PRICED, priced
-from topo.wiring.ends import judge_ends
+from topo.wiring.cost import priced
+from topo.wiring.ends import OF_A_DESIGN, judge_ends
 from topo.wiring.finding import Finding
 from topo.wiring.given import read_sides
 from topo.wiring.hosts import Seats, seats_of
@@ -29,6 +29,7 @@ from topo.wiring.joined import judge_joined
 from topo.wiring.laid import Laid, laid_design
 from topo.wiring.learnt import Learnt
 from topo.wiring.majority import judge_majority, judge_rates
+from topo.wiring.matching import Matched
 from topo.wiring.pairs import judge_pairs
 from topo.wiring.rails import RailRule, judge_hosts, rail_rule
 from topo.wiring.told import told
@@ -57,7 +58,7 @@ def validate(
     today: datetime.date | None = None,
     consequence: bool = True,
     bisection: bool = True,
-    most_priced: int = MOST_PRICED,
+    most_priced: int | None = None,
 ) -> Validation:
     """Every fault of a wiring once: what, where, by what evidence, at what cost, and how to mend it.
 
@@ -69,7 +70,8 @@ def validate(
 
     Each fault is priced alone on the fabric that is otherwise as it should be: what is left of an all-to-all under an
     even split over all shortest paths, and ``lost_gbps``, the rate above capacity, in Gb/s one direction, when all
-    send as much as fits without faults. The ``most_priced`` gravest are priced; ``consequence=False`` prices none, and
+    send as much as fits without faults. Up to ``most_priced`` are priced, of every code alike
+    (default: 200 up to 5,000 endpoints, fewer above); ``consequence=False`` prices none, and
     ``bisection=False`` leaves out the bracket on bisection bandwidth. ``accept`` names known deviations
     (:func:`read_accepted`), ``today`` the day their terms are read on.
 
@@ -132,6 +134,7 @@ def _with_design(found: Cabling, planned: Cabling) -> _Judged:
     if laid.is_wrong:
         rules = (laid.matched.how, *laid.said)
         return _Judged([*learnt.findings, *laid.findings], rules, counts, None, 0, 0, apart)
+    learnt.findings += _of_the_design(planned, learnt.findings)
     planned_gbps = planned.fabric.links.capacity_gbps[planned.links]
     if np.isnan(planned_gbps).all():
         judge_rates(found, learnt)
@@ -139,8 +142,32 @@ def _with_design(found: Cabling, planned: Cabling) -> _Judged:
     counts += (("moves", len(best.moves)), ("missing_cables", len(best.adds)), ("unplanned_cables", len(best.removes)))
     differing = judge_joined(laid.matched.comparison, told(laid.matched, planned_gbps))
     findings = [*learnt.findings, *laid.findings, *differing]
-    rules = (laid.matched.how, *laid.said, *learnt.rules)
+    rules = (laid.matched.how, _as_planned(laid.matched), *laid.said, *learnt.rules)
     return _Judged(findings, rules, counts, laid.matched.comparison, len(best), laid.least, apart)
+
+
+def _as_planned(matched: Matched) -> str:
+    """How many of the planned cables between switches, and to hosts, are there."""
+    fabric = matched.comparison.both
+    full = fabric.nodes.forwards == FORWARDS_ALL
+    between = full[fabric.link_a] & full[fabric.link_b]
+    there = between[matched.found_links[matched.best.common[0]]]
+    wanted = between[matched.planned_links]
+    parts = (("switch", int(there.sum()), int(wanted.sum())), ("host", int((~there).sum()), int((~wanted).sum())))
+    said = (f"{n:,} of {total:,} {what} cables" for what, n, total in parts if total)
+    return " and ".join(said) + " are as planned"
+
+
+def _of_the_design(planned: Cabling, found: Sequence[Finding]) -> list[Finding]:
+    """Faults that the design itself has, seen from its ends alone; what the wiring copied is told there already."""
+    own = Learnt(planned)
+    judge_ends(planned, own)
+    told = {(one.code, one.place.lower()) for one in found}
+    return [
+        replace(one, evidence=f"in the design: {one.evidence}")
+        for one in own.findings
+        if one.code in OF_A_DESIGN and (one.code, one.place.lower()) not in told
+    ]
 
 
 def _counts(found: Cabling) -> tuple[tuple[str, int], ...]:

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from topo.analysis.collectives.phase import Phase
 from topo.errors import ParameterError
 from topo.fabric import Fabric
 from topo.table import Array
 from topo.traffic.demand import Block, Demand
 from topo.traffic.rings import double_tree_parents
 
-__all__ = ["PLACED", "Phase", "Ranks", "collective_phases", "sum_of_phases"]
+__all__ = ["PLACED", "Ranks", "collective_phases", "islands"]
 
 PLACED: dict[str, tuple[str, ...]] = {
     "all_reduce": ("ring", "double_tree", "hierarchical", "halving_doubling", "in_network"),
@@ -28,33 +29,6 @@ PLACED: dict[str, tuple[str, ...]] = {
 
 _GIGABIT = 8e-9
 _MOST_SHIFTS = 4096
-
-
-@dataclass(frozen=True, eq=False)
-class Phase:
-    """Flows that run at once, ``repeats`` times over: ``demand`` holds gigabits a repeat in its rates.
-
-    ``steps`` is how many latencies a repeat costs. With ``chain`` ranks a pipeline of the best number of pieces is
-    meant. ``own_links`` counts the ranks' own links alone, as where switches add up.
-    """
-
-    name: str
-    demand: Demand
-    repeats: int
-    alpha_us: float
-    steps: float = 1.0
-    chain: int = 0
-    own_links: bool = False
-
-    def latency_s(self, transfer_s: float) -> float:
-        """What all repeats cost beyond moving the bytes, ``transfer_s`` being all their transfers."""
-        alpha = self.alpha_us * 1e-6
-        if not self.chain or not math.isfinite(transfer_s):
-            return self.repeats * self.steps * alpha
-        if alpha == 0 or self.chain < 2:
-            return 0.0
-        pieces = max(1.0, math.sqrt((self.chain - 2) * transfer_s / alpha))
-        return (self.chain - 2 + pieces) * (alpha + transfer_s / pieces) - transfer_s
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +70,7 @@ class Ranks:
                 f"a placement of shape {rows.shape}; give endpoint rows, or groups as rows of a matrix"
             )
         _check_endpoints(fabric, rows)
-        host = _host_codes(fabric)[rows]
+        host = islands(fabric)[rows]
         local = _local(host)
         # Without scale-up links nothing inside a host is modelled that its ranks could talk over.
         inner = bool(fabric.links.kind.is_any("scale_up", "host_io").any())
@@ -134,23 +108,6 @@ def collective_phases(
     if ranks.size == 1:
         return ()
     return make.phases(collective, name)
-
-
-def sum_of_phases(phases: tuple[Phase, ...], name: str) -> Demand:
-    """Everything that the phases send, repeats counted: gigabits in all, as one demand."""
-    blocks: list[Block] = []
-    source, sink, gigabits = [], [], []
-    for phase in phases:
-        whole = phase.demand.scaled(phase.repeats)
-        blocks += whole.blocks
-        source.append(whole.source)
-        sink.append(whole.sink)
-        gigabits.append(whole.gbps)
-    empty = np.empty(0, np.int64)
-    return Demand(
-        name, tuple(blocks), np.concatenate([*source, empty]), np.concatenate([*sink, empty]),
-        np.concatenate([*gigabits, np.empty(0)]),
-    )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,17 +216,30 @@ class _Maker:
         return (self._phase("reduction in switches", *ends, self.size, steps=2, own_links=True),)
 
     def _direct(self) -> tuple[Phase, ...]:
-        n, piece = self.ranks.size, self.size / self.ranks.size * _GIGABIT
+        n, piece, name = self.ranks.size, self.size / self.ranks.size * _GIGABIT, "all pairs at once"
         blocks = tuple(Block.of(group, group, piece) for group in self.ranks.rows)
-        if self.ranks.dropped and self.ranks.local > 1:
-            blocks = tuple(
-                Block.of(mine, others, piece)
-                for group in self.ranks.rows
-                for mine in group.reshape(-1, self.ranks.local)
-                if (others := np.setdiff1d(group, mine)).size
-            )
-        demand = Demand.of(self.fabric, "all pairs at once", blocks=blocks)
-        return (Phase("all pairs at once", demand, 1, self.alpha, steps=n - 1),)
+        less = self._inside(piece) if self.ranks.dropped else None
+        demand = Demand.of(self.fabric, name, blocks=blocks)
+        return (Phase(name, demand, 1, self.alpha, steps=n - 1, less=less),)
+
+    def _inside(self, piece: float) -> Demand | None:
+        """Pairs of one group in one host; None where there are none."""
+        n = self.ranks.size
+        group = np.repeat(np.arange(len(self.ranks.rows)), n)
+        key = group * (int(self.ranks.host.max(initial=0)) + 1) + self.ranks.host.ravel()
+        order = np.argsort(key, kind="stable")
+        first = np.flatnonzero(np.diff(key[order], prepend=-1))
+        size = np.diff(np.append(first, len(key)))
+        if (size == 1).all():
+            return None
+        # Every member of a host beside every member of it.
+        many = np.repeat(size, size)
+        source = np.repeat(np.arange(len(key)), many)
+        start = np.repeat(np.repeat(first, size), many)
+        sink = start + np.arange(len(source)) - np.repeat(np.cumsum(many) - many, many)
+        rows = self.ranks.rows.ravel()[order]
+        apart = source != sink
+        return Demand.of(self.fabric, "inside hosts", source=rows[source[apart]], sink=rows[sink[apart]], gbps=piece)
 
     def _relayed(self) -> tuple[Phase, ...]:
         g, hosts, n = self.ranks.local, self.ranks.hosts, self.ranks.size
@@ -311,14 +281,14 @@ class _Maker:
         gigabits = np.broadcast_to(np.asarray(amount, float) * _GIGABIT, source.shape)
         keep = source != sink
         if self.ranks.dropped:
-            host = _host_codes(self.fabric)
+            host = islands(self.fabric)
             keep &= host[source] != host[sink]
         demand = Demand.of(self.fabric, name, source=source[keep], sink=sink[keep], gbps=gigabits[keep])
         chosen = self.alpha if alpha is None else alpha
         return Phase(name, demand, repeats, chosen, steps, chain, own_links)
 
 
-def _host_codes(fabric: Fabric) -> NDArray[np.int64]:
+def islands(fabric: Fabric) -> NDArray[np.int64]:
     """Scale-up island of every node: its domain, else its host, else the node by itself."""
     nodes = fabric.nodes
     host = nodes.host.codes.astype(np.int64)

@@ -10,14 +10,22 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from topo.analysis.collectives.carried import Conditions, Wire, inside_first, payload_gbps, phase_seconds
+from topo.analysis.collectives.carried import (
+    Conditions,
+    Wire,
+    draws_for,
+    inside_first,
+    payload_gbps,
+    phase_loads,
+    phase_seconds,
+)
 from topo.analysis.collectives.cost import busbw_factor
-from topo.analysis.collectives.flows import PLACED, Phase, Ranks, collective_phases
+from topo.analysis.collectives.flows import PLACED, Ranks, collective_phases
+from topo.analysis.collectives.phase import Phase
 from topo.analysis.collectives.wire import MessageTime, message_time
 from topo.errors import DisconnectedError, ParameterError
 from topo.fabric import Fabric, State, expect_fabric
 from topo.result import Result, Row, Standing, hidden
-from topo.routing.loads import link_loads
 from topo.routing.next_hops import NextHops
 from topo.routing.scheme import Routing
 from topo.routing.walk import at_random, walk
@@ -84,7 +92,7 @@ def collective_time(
     wire: Wire | None = None,
     state: State | None = None,
     queue_pairs: int = 1,
-    samples: int = 100,
+    samples: int | None = None,
     seed: int = 0,
     others: Demand | None = None,
 ) -> CollectiveTime:
@@ -93,9 +101,10 @@ def collective_time(
     ``placement`` lists endpoint rows in rank order, or several groups that run at once as rows of a matrix (all
     endpoints where it is None). Phases run one after another: T = sum of repeats x (alpha + largest load over rate of
     any arc), loads from the routing kernel; rates are line rates, or payload with ``wire``. Routing ``ecmp``, ``wcmp``
-    and ``spray`` split like a fluid; ``single-path`` hashes each flow's ``queue_pairs``, ``samples`` times: then
-    T = W / E[W/T], the mean of the rates that a job gets. ``others`` offer Gb/s beside it. algbw = S/T, busbw is
-    algbw times nccl-tests' factor; only reduction in switches may show more than the wire carries.
+    and ``spray`` split like a fluid; ``single-path`` hashes each flow's ``queue_pairs``, ``samples`` times (100 where
+    not given, fewer where flows are many): then T = W / E[W/T], the mean of the rates that a job gets; flows inside a
+    scale-up domain are striped over its links, not hashed. ``others`` offer Gb/s beside it. algbw = S/T, busbw is algbw
+    times nccl-tests' factor; only reduction in switches may show more than the wire carries.
 
     >>> import topo
     >>> f = topo.leaf_spine(leaves=1, spines=1, hosts_per_leaf=8, link_gbps=400)
@@ -115,7 +124,8 @@ def collective_time(
         fabric, ranks, collective, bytes, algorithm=algorithm, alpha_us=alpha_us, inner_alpha_us=inner_alpha_us
     )
     under = Conditions(
-        payload_gbps(fabric, wire, state), state, inside_first(fabric, routing), queue_pairs, samples, seed, others
+        payload_gbps(fabric, wire, state), state, inside_first(fabric, routing), queue_pairs,
+        draws_for(phases, queue_pairs, samples), seed, others
     )  # fmt: skip
     times, latency, each = time_of_phases(fabric, phases, under)
     if not np.isfinite(times).all():
@@ -265,22 +275,21 @@ def _mean_rate_time(times: Array) -> float:
 
 
 def _half_width(times: Array) -> float:
-    if len(times) < 2:
+    """Half of the 95 % interval of the mean; 0 where all draws are alike but for rounding."""
+    if len(times) < 2 or float(np.ptp(times)) <= 1e-9 * float(times.mean()):
         return 0.0
     return float(1.96 * times.std(ddof=1) / math.sqrt(len(times)))
 
 
 def _together(fabric: Fabric, phases: Sequence[Phase], under: Conditions) -> tuple[float, str]:
     """Largest load over rate of all phases' bytes together, split like a fluid, and the arc that binds."""
-    from topo.analysis.collectives.flows import sum_of_phases
-
-    whole = sum_of_phases(tuple(phases), "all phases")
-    if not whole.total_gbps > 0 or (phases and phases[0].own_links):
+    if not sum(phase.repeats * phase.total_gbps for phase in phases) > 0 or phases[0].own_links:
         return 0.0, "the ranks' own links" if phases else ""
-    fluid = under.routing if under.routing.scheme in ("ecmp", "wcmp", "spray") else Routing(pxn=under.routing.pxn)
-    loads = link_loads(fabric, whole, routing=fluid, state=under.state)
+    same = under.routing.scheme in ("ecmp", "wcmp", "spray")
+    fluid = under if same else under.fluid()
+    load = np.sum([phase.repeats * phase_loads(fabric, phase, fluid)[0] for phase in phases], axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        time = np.where(loads.is_loaded, loads.arc_gbps / under.capacity_gbps, 0.0)
+        time = np.where(load > 1e-12 * load.max(initial=0.0), load / under.capacity_gbps, 0.0)
     arc = int(np.argmax(time))
     names = fabric.nodes.name
     kind = fabric.links.kind[arc // 2]
@@ -300,9 +309,11 @@ def _assumptions(ranks: Ranks, under: Conditions, wire: Wire | None, algorithm: 
 
 
 def _standing(under: Conditions, times: Array) -> Standing:
-    if under.is_drawn:
-        half = _half_width(times)
+    half = _half_width(times)
+    if under.is_drawn and half:
         return Standing(
             "sampled", f"{len(times)} draws, seed {under.seed}, 95 % interval of the mean +- {1e3 * half:.3g} ms"
         )
+    if under.is_drawn:
+        return Standing("model", f"alpha-beta over routed loads, all {len(times)} draws alike; no queues")
     return Standing("model", "alpha-beta over routed loads; fluid shares, no queues")

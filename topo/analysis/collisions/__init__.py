@@ -31,7 +31,8 @@ def ecmp_collisions(
     """How often hashed flows collide, and what rate that leaves the mean and the slowest of them.
 
     Each flow is ``queue_pairs`` hashed flows of 1/q of its rate. At every switch each takes one of its next hops,
-    parallel links each counting, independently and evenly; with ``hash`` its header is hashed as the switches do it.
+    parallel links each counting, independently and evenly (under ``wcmp`` by weight, as link loads are split); with
+    ``hash`` its header is hashed as the switches do it, weighted next hops standing in tables of 1,024 entries.
     For independent hashes these are exact: the law of every link (Poisson-binomial), of the largest load of each
     stage whose flows choose alike, and the mean equal share on whole Clos fabrics. The probability that nothing is
     overloaded and the rate of the slowest flow, min(1, least capacity over load), are exact for one stage, and for
@@ -41,7 +42,7 @@ def ecmp_collisions(
     ``samples`` times (0: not at all), the same for any ``executor``.
 
     Model: fluid shares, no queues; InfiniBand forwards by destination instead, and there the answer is that of ideal
-    hashing. Cost: a second for 1,024 or 8,192 flows on a three-tier fat-tree, five for 65,536.
+    hashing. Cost: a second for 1,024 or 8,192 flows on a three-tier fat-tree, eight for 65,536.
 
     >>> import topo
     >>> from topo.traffic import shift
@@ -51,9 +52,11 @@ def ecmp_collisions(
     (0.285903, 0.656391)
 
     :raises ParameterError: more queue pairs than UDP ports, more than 5,000,000 flows times queue pairs, a routing
-        under which nothing is hashed, no flow, or samples, tolerance and seed that are none.
+        under which nothing is hashed, no flow, a demand for another fabric, or samples, tolerance and seed that are
+        none.
     """
     expect_fabric(fabric)
+    flows.expect_made_for(fabric)
     found = collisions_of(
         fabric,
         flows,

@@ -14,6 +14,8 @@ from topo.analysis.collisions.study import Exact, SampledRates, exact_figures, s
 from topo.errors import ParameterError
 from topo.fabric import Fabric, State
 from topo.hashing.scheme import EcmpHash
+from topo.parts.forwarding import infiniband_assumption
+from topo.result import Standing
 from topo.routing.scheme import Routing
 from topo.routing.walk import at_random, walk
 from topo.traffic.demand import Demand
@@ -23,6 +25,7 @@ __all__ = ["collisions_of"]
 _NAMED = 10
 _UNHASHED = "no hashed link on the way, nothing collides"
 _MOST_SAMPLES = 10_000_000
+_ENOUGH = 32
 
 
 def collisions_of(
@@ -82,7 +85,7 @@ def _assembled(
         fabric_name=fabric.name,
         demand=found.name,
         routing=str(routing),
-        hashing="independent even hashes" if rule is None else str(rule),
+        hashing=_hashing(found, rule),
         flows=len(found.source),
         idle_flows=found.idle,
         queue_pairs=q,
@@ -91,7 +94,7 @@ def _assembled(
         worst_links=worst,
         worst_alike=alike,
         seed=seed,
-        assumptions=_assumptions(found, rule, q, meets_hash),
+        assumptions=infiniband_assumption(fabric, _assumptions(found, rule, q, meets_hash)),
         arc_mean_gbps=figures.arc_mean_gbps,
         arc_p_overload=figures.arc_p_overload[1],
         slowest_law=figures.slowest_law,
@@ -100,6 +103,12 @@ def _assembled(
         **_lost(found, figures.lost if drawn is None else drawn.lost),
         **_rates(figures, drawn, q) | ({} if meets_hash else {"p_no_collision": Estimate.exact(1.0, _UNHASHED)}),
     )
+
+
+def _hashing(found: FlowSet, rule: EcmpHash | None) -> str:
+    if rule is not None:
+        return str(rule)
+    return "independent even hashes" if found.hops.share is None else "independent weighted hashes"
 
 
 def _meets_hash(found: FlowSet, seed: int) -> bool:
@@ -133,14 +142,29 @@ def _rates(figures: Exact, drawn: SampledRates | None, q: int) -> dict[str, Any]
         "mean_rate": drawn.mean,
         "mean_striped": drawn.striped if q > 1 else None,
         "mean_equal_share": _narrower(figures.equal_share, drawn.equal_share),
-        "slowest_rate": figures.slowest or drawn.slowest,
+        "slowest_rate": _within(figures, figures.slowest, drawn.slowest, drawn.sampled.n),
         # Where hashes were worked out and no slowdown is known, it is unbounded.
-        "slowdown": figures.slowdown if figures.slowest is not None else drawn.slowdown,
-        "p_no_overload": figures.p_no_overload or drawn.p_no_overload,
+        "slowdown": _within(
+            figures, figures.slowdown, drawn.slowdown if _is_bounded(figures) else None, drawn.sampled.n
+        ),
+        "p_no_overload": _within(figures, figures.p_no_overload, drawn.p_no_overload, drawn.sampled.n),
         "samples": drawn.sampled.n,
         "looks": drawn.sampled.looks,
         "slowest_samples": drawn.slowest_samples,
     }
+
+
+def _is_bounded(figures: Exact) -> bool:
+    return figures.slowest is None or figures.slowdown is not None
+
+
+def _within(figures: Exact, worked_out: Estimate | None, drawn: Estimate | None, samples: int) -> Estimate | None:
+    """What was worked out; where its estimate within bounds is rough, with that of the samples."""
+    if worked_out is None or drawn is None or worked_out.is_exact or not figures.is_rough or samples < _ENOUGH:
+        return worked_out or drawn
+    middle = min(max(drawn.estimate, worked_out.lower), worked_out.upper)
+    standing = Standing("bracket", f"bounds proved for independent hashes; the estimate is of {drawn.standing.how}")
+    return Estimate(worked_out.lower, worked_out.upper, middle, standing)
 
 
 def _narrower(worked_out: Estimate | None, drawn: Estimate) -> Estimate:
@@ -192,11 +216,15 @@ def _assumptions(found: FlowSet, rule: EcmpHash | None, q: int, meets_hash: bool
     if not meets_hash:
         out.append(_UNHASHED)
     elif rule is None:
-        out.append("every switch hashes every queue pair independently and evenly over its next hops")
+        shares = "evenly" if found.hops.share is None else f"by {found.hops.routing.weights} weight"
+        out.append(f"every switch hashes every queue pair independently and {shares} over its next hops")
     else:
         out.append("queue pair numbers are drawn at random for each sample; addresses follow the order of endpoints")
         if rule.is_stand_in:
             out.append("the vendor's hash is secret; a stand-in takes its place")
+    if meets_hash and found.hops.share is not None:
+        exact = "weights are exact" if rule is None else f"next hops stand by weight in tables of {rule.most_entries}"
+        out.append(f"{exact}; a link of rate 0 weighs nothing")
     out.append("fluid shares of link rate: no queues, no congestion control, no headers")
     if q > 1:
         out.append(f"each flow is striped evenly over {q} queue pairs")

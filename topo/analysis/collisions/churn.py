@@ -166,14 +166,19 @@ def link_churn(
     rows = np.unique(check_rows(array if array.size else array.astype(np.int64), len(fabric.links), "links"))
     if not rows.size:
         raise ParameterError("no link is given; name the link rows that die")
-    scheme = EcmpHash.of(hash)
+    scheme, chosen = EcmpHash.of(hash), Routing.of(routing)
+    if chosen.scheme != "ecmp":
+        raise ParameterError(
+            f"churn follows hashed flows over equal next hops, but the routing is {str(chosen)!r}; use 'ecmp'"
+        )
+    demand.expect_made_for(fabric)
     source, sink, _ = demand.pairs()
     standing = Standing("exact", "the keys given, hashed")
     if keys is None:
         keys = roce_keys(fabric, source, sink, seed=seed)
         standing = Standing("sampled", f"RoCEv2 flows of random queue pairs, seed {seed}")
-    before = NextHops.of(fabric, routing=routing)
-    after = NextHops.of(fabric, routing=routing, state=State.without(fabric, links=rows))
+    before = NextHops.of(fabric, routing=chosen)
+    after = NextHops.of(fabric, routing=chosen, state=State.without(fabric, links=rows))
     old = hashed_paths(before, source, sink, keys, hash=scheme)
     new = hashed_paths(after, source, sink, keys, hash=scheme, before=before)
     was, lost = ~lost_mask(old), lost_mask(new)

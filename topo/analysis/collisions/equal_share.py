@@ -21,6 +21,7 @@ __all__ = ["EqualShare", "mean_equal_share", "two_stage_share"]
 
 _MOST_CELLS = 40_000
 _DROPPED, _DROPPED_OF_TWO = 1e-8, 1e-13
+_COUNTABLE = 1000
 _NEGLIGIBLE = 1e-16
 
 Lattice = NDArray[np.float64]
@@ -241,7 +242,11 @@ def _added(lattice: Lattice, group: _Group) -> Lattice:
 def _binomial(n: int, k: int, p: float) -> float:
     if p >= 1:
         return 1.0 if k == n else 0.0
-    return math.comb(n, k) * p**k * (1 - p) ** (n - k)
+    if n <= _COUNTABLE:
+        return math.comb(n, k) * p**k * (1 - p) ** (n - k)
+    # Beyond, the coefficient alone leaves the range of floats.
+    log_count = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+    return math.exp(log_count + k * math.log(p) + (n - k) * math.log1p(-p))
 
 
 def _shifted(lattice: Lattice, step: tuple[int, ...], times: int) -> Lattice:

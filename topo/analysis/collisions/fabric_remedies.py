@@ -69,6 +69,7 @@ def ecmp_remedies(
     :raises ParameterError: as :func:`~topo.analysis.collisions.ecmp_collisions`.
     """
     expect_fabric(fabric)
+    flows.expect_made_for(fabric)
     shares = [check_queue_pairs(q) for q in queue_pairs]
     check_whole("samples", samples, 0, 10_000_000)
     case = _Case(fabric, flows, Routing.of(routing), samples, tolerance, seed, state)

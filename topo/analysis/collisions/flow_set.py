@@ -129,14 +129,15 @@ def check_work(flows: Demand, queue_pairs: int) -> None:
 
 
 def _check_routing(routing: Routing) -> None:
-    if routing.scheme == "ecmp" or (routing.scheme == "single-path" and routing.table == "hash"):
+    if routing.scheme in ("ecmp", "wcmp") or (routing.scheme == "single-path" and routing.table == "hash"):
         return
     why = {
         "spray": "sprays packets, so no flow collides",
         "optimal": "places flows, so none collides by chance",
-        "wcmp": "splits by weight; its throughput is known, its collisions are not worked out here",
     }.get(routing.scheme, "reads its paths from a table by destination, so nothing is drawn")
-    raise ParameterError(f"routing {str(routing)!r} {why}; use 'ecmp' here, or ask throughput about {routing.scheme!r}")
+    raise ParameterError(
+        f"routing {str(routing)!r} {why}; use 'ecmp' or 'wcmp' here, or ask throughput about {routing.scheme!r}"
+    )
 
 
 def _rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -72,6 +72,8 @@ class HashWalks:
     ) -> None:
         if routing.lag:
             raise ParameterError("polarization counts every parallel link as a next hop; give a routing without LAG")
+        if routing.scheme == "wcmp":
+            raise ParameterError("polarization compares with an even split; weights are none of it, use 'ecmp'")
         self.fabric, self.varying, self.seed = fabric, varying, seed
         self.hops = NextHops.of(fabric, state=state, routing=routing)
         group = self.hops.group_of[fabric.endpoints]

@@ -46,14 +46,15 @@ def hashed_paths(
     if len(keys) != flows:
         raise ParameterError(f"{len(keys)} keys for {flows} flows; each flow needs one")
     chooser = HashChooser(hash, next_hops.fabric, keys)
+    most = chooser.hash.most_entries
     choices = _Choices(chooser, next_hops, np.asarray(sink), before)
     if "ingress_port" not in chooser.hash.fields:
-        return walk(next_hops, source, sink, choices)
+        return walk(next_hops, source, sink, choices, most_entries=most)
     arcs = np.full((1, flows), -1, np.int64)
     while True:
         # Every pass settles one more hop at least.
         choices.arcs = arcs
-        again = walk(next_hops, source, sink, choices)
+        again = walk(next_hops, source, sink, choices, most_entries=most)
         if np.array_equal(again, arcs):
             return again
         arcs = again

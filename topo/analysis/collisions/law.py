@@ -22,6 +22,7 @@ from topo.result import Standing
 __all__ = ["LargestUtilization", "StageSet", "as_estimate", "bracket_of"]
 
 _DONE = 1e-12
+_NEVER = 1e-15
 _MOST_STEPS = 400
 _WORDS = {0: "endpoint", 1: "leaf", 2: "spine", 3: "core"}
 _EXACT = "independent uniform hashes"
@@ -57,14 +58,27 @@ class StageSet:
         return cls(tuple(stages), tuple(_mirrors(stages, shape, queue_pairs)), queue_pairs)
 
     @property
-    def most_on_an_arc(self) -> int:
-        """Queue pairs that may meet on one arc."""
-        return max(int(stage.laws.most[stage.signature].max()) for stage in self.stages)
+    def ratios(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Distinct pairs of what an arc has room for and the queue pairs that may meet on it, dead arcs left out."""
+        both = [np.stack([stage.ratio, stage.laws.most[stage.signature]]) for stage in self.stages]
+        ratio, most = np.unique(np.concatenate(both, axis=1), axis=1)
+        return ratio[ratio > 0], most[ratio > 0].astype(np.int64)
 
     @property
     def has_dead_arc(self) -> bool:
         """Whether a link that flows may take has no rate."""
         return any(bool((stage.ratio <= 0).any()) for stage in self.stages)
+
+    def least_likely(self, last: float) -> float:
+        """A utilization from 1 up, below ``last``, that is exceeded somewhere as good as surely; by halving."""
+        low, high = 1.0, max(last, 1.0)
+        while high > low * 1.01:
+            middle = math.sqrt(low * high)
+            if self.p_nowhere_above(middle).upper > _NEVER:
+                high = middle
+            else:
+                low = middle
+        return low
 
     @property
     def hashed(self) -> list[Stage]:
@@ -120,14 +134,14 @@ class LargestUtilization:
     @classmethod
     def of(cls, found: StageSet) -> LargestUtilization:
         """Step by step until the lower bound is 1 to rounding."""
-        ratios = np.unique(np.concatenate([stage.ratio for stage in found.stages]))
-        ratios = ratios[ratios > 0]
+        ratio, most = found.ratios
         # Past this every link that has a rate takes all flows there are.
-        last = found.most_on_an_arc / float(ratios.min()) if len(ratios) else 1.0
+        last = float((most / ratio).max(initial=1.0))
         # A used link without any rate stays overloaded: the law then ends below 1.
         limit = found.p_nowhere_above(last * (1 + 1e-9)) if found.has_dead_arc else None
-        lines = []
-        for t in _steps(ratios):
+        start = found.least_likely(last)
+        lines = [(1.0, 0.0, 0.0, 0.0)] if start > 1 else []
+        for t in _steps(ratio, most, start):
             p = found.p_nowhere_above(t)
             lines.append((t, p.lower, p.upper, p.estimate))
             if p.lower >= 1 - _DONE or t > last or len(lines) >= _MOST_STEPS:
@@ -135,8 +149,8 @@ class LargestUtilization:
             if limit is not None and limit.lower - p.lower <= _DONE and limit.upper - p.upper <= _DONE:
                 break
         table = np.maximum.accumulate(np.array(lines), axis=0)
-        most = 1.0 if limit is None else max(limit.upper, float(table[-1, 2]))
-        return cls(table[:, 0], table[:, 1], table[:, 2], table[:, 3], most)
+        alive = 1.0 if limit is None else max(limit.upper, float(table[-1, 2]))
+        return cls(table[:, 0], table[:, 1], table[:, 2], table[:, 3], alive)
 
     @property
     def slowest(self) -> Probability:
@@ -162,14 +176,15 @@ def _ordered(lower: Any, upper: Any, estimate: Any) -> Probability:
     return Probability(low, high, min(max(float(estimate), low), high))
 
 
-def _steps(ratios: NDArray[np.float64]) -> Iterator[float]:
-    """Utilizations from 1 up at which some arc takes one more queue pair."""
-    t = 1.0
+def _steps(ratio: NDArray[np.float64], most: NDArray[np.int64], t: float) -> Iterator[float]:
+    """Utilizations from ``t`` up at which some arc takes one more of the ``most`` queue pairs that may meet there."""
     while True:
         yield t
-        if not len(ratios):
+        following = np.floor(ratio * t * (1 + 1e-12) + 1e-12) + 1
+        open_ = following <= most
+        if not open_.any():
             return
-        t = float(((np.floor(ratios * t * (1 + 1e-12) + 1e-12) + 1) / ratios).min())
+        t = float((following[open_] / ratio[open_]).min())
 
 
 def as_estimate(p: Probability) -> Estimate:

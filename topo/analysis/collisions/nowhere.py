@@ -64,7 +64,7 @@ class Mirror:
         sizes = np.unique(np.concatenate([np.bincount(up.block), np.bincount(down.block)]))
         if not (up.is_exact and down.is_exact) or len(sizes) != 1:
             return None
-        if len(np.unique(np.concatenate([up.ratio, down.ratio]))) != 1:
+        if len(np.unique(np.concatenate([up.ratio, down.ratio]))) != 1 or not (up.is_uniform and down.is_uniform):
             return None
         both = (up.part >= 0) & (down.part >= 0)
         code, shared = np.unique(up.part[both] * down.n_blocks + down.part[both], return_counts=True)

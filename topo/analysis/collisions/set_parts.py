@@ -7,19 +7,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from topo.routing.arcs import close_code, mixed_code
 from topo.routing.next_hops import NextHops
 
-__all__ = ["SetParts", "mixed_code"]
-
-_MIX = np.uint64(0x9E3779B97F4A7C15)
-_MIX_2 = np.uint64(0xC2B2AE3D27D4EB4F)
+__all__ = ["SetParts"]
 
 
 @dataclass(frozen=True, eq=False)
 class SetParts:
     """Set s has parts ``first[s]`` to ``first[s + 1]``; part t holds ``arcs[start[t]:start[t + 1]]`` of one class.
 
-    ``classes`` are pairs (tier below, tier above), ``of_class`` the class of each part, ``code`` a hash of its arcs.
+    ``classes`` are pairs (tier below, tier above), ``of_class`` the class of each part, ``code`` a hash of its arcs
+    and their shares. ``share`` is what each arc takes of all that crosses the set; None: one over their number.
     """
 
     first: NDArray[np.int64]
@@ -28,6 +27,7 @@ class SetParts:
     of_class: NDArray[np.int64]
     code: NDArray[np.uint64]
     classes: tuple[tuple[int, int], ...]
+    share: NDArray[np.float64] | None
 
     @classmethod
     def of(cls, hops: NextHops) -> SetParts:
@@ -38,6 +38,7 @@ class SetParts:
         owner = np.repeat(np.arange(hops.n_sets), np.diff(hops.start))
         order = np.lexsort((of_arc, owner))
         owner, of_arc, arcs = owner[order], of_arc[order], hops.arcs[order]
+        share = None if hops.share is None else hops.share[order]
         fresh = np.ones(len(arcs), bool)
         fresh[1:] = (owner[1:] != owner[:-1]) | (of_arc[1:] != of_arc[:-1])
         begin = np.flatnonzero(fresh)
@@ -45,7 +46,10 @@ class SetParts:
         code = np.empty(0, np.uint64)
         if len(begin):
             with np.errstate(over="ignore"):
-                code = np.add.reduceat(mixed_code(arcs), begin)
+                mark = mixed_code(arcs)
+                if share is not None:
+                    mark *= mixed_code(close_code(share)) | np.uint64(1)
+                code = np.add.reduceat(mark, begin)
         return cls(
             np.concatenate([[0], np.cumsum(per_set)]),
             np.append(begin, len(arcs)),
@@ -53,6 +57,7 @@ class SetParts:
             np.asarray(of_arc[begin], dtype=np.int64),
             code,
             tuple((int(c) // 256 - 1, int(c) % 256 - 1) for c in joined),
+            share,
         )
 
     @property
@@ -64,12 +69,3 @@ class SetParts:
     def size(self) -> NDArray[np.int64]:
         """Arcs in each part."""
         return np.asarray(np.diff(self.start))
-
-
-def mixed_code(values: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Well-spread 64-bit codes of integers."""
-    code = values.astype(np.uint64) * _MIX
-    code ^= code >> np.uint64(29)
-    code *= _MIX_2
-    code ^= code >> np.uint64(32)
-    return np.asarray(code)

@@ -52,6 +52,12 @@ class Stage:
         return bool(self.once and self.alike.all())
 
     @property
+    def is_uniform(self) -> bool:
+        """Whether every flow takes each arc of its block alike."""
+        p = self.laws.p[self.laws.start[self.signature]]
+        return self.is_exact and bool((np.abs(p * np.bincount(self.block)[self.block] - 1) < 1e-12).all())
+
+    @property
     def n_blocks(self) -> int:
         """Independent blocks."""
         return len(self.flows)

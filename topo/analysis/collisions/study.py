@@ -42,6 +42,8 @@ class Exact:
     arc_p_overload: tuple[NDArray[np.float64], NDArray[np.float64]]
     slowest_law: tuple[tuple[float, float, float, float], ...]
     laws: ArcLaws | None
+    is_rough: bool = False
+    """Whether the estimates within brackets take stages that share flows as if they were independent."""
 
     @classmethod
     def unknown(cls, n_arcs: int) -> Exact:
@@ -94,6 +96,7 @@ def exact_figures(found: FlowSet, q: int, state: State | None, *, drawn_flows: i
         (above, above),
         tuple(law),
         laws,
+        is_rough=len(stages.hashed) > 1 and shape is None,
     )
 
 

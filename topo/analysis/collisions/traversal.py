@@ -12,8 +12,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from topo.analysis.collisions.set_parts import SetParts, mixed_code
+from topo.analysis.collisions.set_parts import SetParts
 from topo.routing.access import ranges
+from topo.routing.arcs import close_code, mixed_code
+from topo.routing.hop_weights import HopWeights
 from topo.routing.next_hops import NO_PATH, NextHops
 from topo.table import Array
 
@@ -90,11 +92,6 @@ def _attached(hops: NextHops, begin: Array, end: Array) -> bool:
     return not bool(inner.any())
 
 
-def _key(p: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Probabilities as integers, alike to 40 bits: products in another order differ by an ulp or two."""
-    return np.asarray((p.view(np.int64) + (1 << 11)) >> 12)
-
-
 @dataclass(eq=False)
 class _Work:
     """What is gathered over the chunks."""
@@ -140,10 +137,12 @@ class _Work:
             if at_end.any():
                 self._end(owner[at_end], relay[at_end], p[at_end], lump, goes, end, size)
             owner, relay, p, code = owner[~at_end], relay[~at_end], p[~at_end], code[~at_end].astype(np.int64)
-            x = p / self.set_size[code]
+            # Of a set by its number: what each next hop takes, or under weights what crosses all of it.
+            x = p / self.set_size[code] if hops.share is None else p
             self._record(flows, lump, goes, owner, code, x, lump_size, count)
             index, row = ranges(hops.start[code], self.set_size[code])
-            owner, relay, p = _summed(owner[row], hops.head_row[hops.arcs[index]], x[row], access.n_relays)
+            taken = x[row] if hops.share is None else x[row] * hops.share[index]
+            owner, relay, p = _summed(owner[row], hops.head_row[hops.arcs[index]], taken, access.n_relays)
         return True
 
     def _start(
@@ -166,7 +165,7 @@ class _Work:
         self.lost[flows[best == _NO_WAY]] = True
         good = (whole < _NO_WAY) & (whole == best[flow])
         flow, head, rows = flow[good], head[good], rows[good]
-        p = 1.0 / np.bincount(flow, minlength=len(flows))[flow]
+        p = _split(hops.weights, access.outward.arc[rows], head, group[flow], flow, len(flows))
         self._arcs(access.outward.arc[rows], p, size[flow])
         relaying = relaying[best[relaying] < _NO_WAY]
         return _summed(
@@ -182,7 +181,7 @@ class _Work:
         """Lumps that are alike made one: owner of each row (-1: a double), and lump of each flow, anew."""
         n = len(lump_group)
         with np.errstate(over="ignore"):
-            code = mixed_code(relay * np.int64(7919) + 13) * (mixed_code(_key(p)) | np.uint64(1))
+            code = mixed_code(relay * np.int64(7919) + 13) * (mixed_code(close_code(p)) | np.uint64(1))
             total = np.zeros(n, np.uint64)
             np.add.at(total, owner, code)
             total += mixed_code(lump_group * np.int64(1_000_003) + lump_size)
@@ -211,10 +210,12 @@ class _Work:
         at = access.way_at(end[flow], relay)
         n_ways = access.ways.start[at + 1] - access.ways.start[at]
         index, row = ranges(access.ways.start[at], n_ways)
-        self._arcs(access.ways.arc[index], (p / n_ways)[row], size[flow[row]])
+        arc = access.ways.arc[index]
+        share = _split(self.hops.weights, arc, np.full(len(arc), -1), np.zeros_like(arc), row, len(p))
+        self._arcs(arc, p[row] * share, size[flow[row]])
 
     def _arcs(self, arc: Array, p: NDArray[np.float64], size: Array) -> None:
-        columns = np.stack([arc, _key(p), size, np.ones_like(arc)])
+        columns = np.stack([arc, close_code(p), size, np.ones_like(arc)])
         merged, first = _reduced(columns)
         self.arc_entries.append(merged)
         self.arc_p.append(p[first])
@@ -236,7 +237,7 @@ class _Work:
         code, owner, x = index, owner[row], x[row]
         if not len(code):
             return
-        merged, first = _reduced(np.stack([code, _key(x), lump_size[owner], count[owner]]))
+        merged, first = _reduced(np.stack([code, close_code(x), lump_size[owner], count[owner]]))
         self.set_entries.append(merged)
         self.set_p.append(x[first])
         of_class = parts.of_class[code]
@@ -247,7 +248,7 @@ class _Work:
         self.edges.append(np.stack(np.divmod(edge, parts.n)))
         with np.errstate(over="ignore"):
             total = np.zeros(len(found), np.uint64)
-            np.add.at(total, inverse, parts.code[code] * (mixed_code(_key(x)) | np.uint64(1)))
+            np.add.at(total, inverse, parts.code[code] * (mixed_code(close_code(x)) | np.uint64(1)))
         self.laws.append(_pairs(code[head].astype(np.uint64), total))
         for c in np.unique(of_class).tolist():
             mine = found % n_classes == c
@@ -269,12 +270,14 @@ class _Work:
             p_set = np.concatenate(self.set_p)[first]
             index, row = ranges(parts.start[sets[0]], parts.size[sets[0]])
             arc, p = parts.arcs[index], p_set[row]
+            if parts.share is not None:
+                p = p * parts.share[index]
             size, count = sets[2][row], sets[3][row]
             if hops.bundles is not None:
                 index, row = ranges(hops.bundles.first[arc], hops.bundles.size[arc])
                 p, size, count = (p / hops.bundles.size[arc])[row], size[row], count[row]
                 arc = hops.bundles.members[index]
-            columns = np.stack([arc, _key(p), size, count])
+            columns = np.stack([arc, close_code(p), size, count])
         block_of_set, part, alike = self._blocks()
         arc_class, arc_block = np.full(n_arcs, -1, np.int64), np.full(n_arcs, -1, np.int64)
         used = np.flatnonzero(block_of_set >= 0)
@@ -329,6 +332,16 @@ class _Work:
             pairs = _pairs(block_of_set[law_set[of_class]].astype(np.uint64), laws[1][of_class])
             alike.append(np.bincount(pairs[0].astype(np.int64), minlength=len(labels)) == 1)
         return block_of_set, part, tuple(alike)
+
+
+def _split(
+    weights: HopWeights | None, arc: Array, head: Array, group: Array, owner: Array, n: int
+) -> NDArray[np.float64]:
+    """What each arc takes of its owner's flow: all the same, or by weight."""
+    if weights is None:
+        return np.asarray(1.0 / np.bincount(owner, minlength=n)[owner])
+    weight = weights.of(arc, head, group)
+    return np.asarray(weight / np.bincount(owner, weights=weight, minlength=n)[owner])
 
 
 def _pairs(first: Array, second: Array) -> Array:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from topo.document import nearest
 from topo.errors import ParameterError
-from topo.fabric import Fabric, LinkSet, State, expect_fabric
+from topo.fabric import Fabric, GroupTable, LinkSet, State, expect_fabric
 from topo.table import Array, Labels, freeze, glob_mask
 
-__all__ = ["ELEMENT_KINDS", "Elements", "down_state", "elements", "find_elements"]
+__all__ = ["ELEMENT_KINDS", "Elements", "down_state", "elements", "find_elements", "with_groups"]
 
 _NODE_KINDS = ("switch", "host", "nic", "accelerator", "scale_up_switch")
 _LABEL_KINDS = ("plane", "rail", "pod", "rack", "chassis", "domain")
@@ -79,6 +79,7 @@ def elements(fabric: Fabric, kind: str) -> Elements:
 
     :raises ParameterError: an unknown kind.
     """
+    expect_fabric(fabric)
     _known(kind)
     if kind in ("link", "cable"):
         of = np.arange(len(fabric.links)) if kind == "link" else _cable(fabric)
@@ -113,6 +114,7 @@ def find_elements(fabric: Fabric, which: str) -> Elements:
 
     :raises ParameterError: an unknown kind, or a pattern that matches nothing; the nearest names are given.
     """
+    expect_fabric(fabric)
     kind, colon, pattern = which.partition(":")
     if not colon or kind not in ELEMENT_KINDS:
         return _by_node_name(fabric, which)
@@ -161,6 +163,37 @@ def down_state(
         rows = np.union1d(found.link, np.flatnonzero(_touching(fabric, found.node)))
         capacity[rows] = np.fmin(capacity[rows], gbps)
     return State(state.node_present, state.link_present, freeze(capacity))
+
+
+def with_groups(fabric: Fabric, groups: Mapping[str, Sequence[str]]) -> Fabric:
+    """The fabric with named shared-risk groups added: a power feed, a line card, whatever fails together.
+
+    ``groups`` maps a name to words as in :func:`find_elements`; ``group:NAME`` and the kind ``group`` mean it then.
+
+    >>> import topo
+    >>> f = topo.leaf_spine(leaves=2, spines=4, hosts_per_leaf=2)
+    >>> fed = with_groups(f, {"feed-A": ["spine-1", "spine-2"]})
+    >>> find_elements(fed, "group:feed-A").nodes_of(0).tolist() == f.rows(["spine-1", "spine-2"]).tolist()
+    True
+
+    :raises ParameterError: words that match nothing, a name that the fabric has already.
+    """
+    expect_fabric(fabric)
+    old = fabric.groups
+    names, sorts = ([str(labels[i]) for i in range(len(old))] for labels in (old.group, old.element))
+    rows = [old.row.astype(np.int64)]
+    taken = set(names)
+    for name, words in groups.items():
+        if name in taken:
+            raise ParameterError(f"{fabric.name!r} has a group {name!r} already; give this one another name")
+        found = [find_elements(fabric, word) for word in words]
+        for element, parts in (("node", [every.node for every in found]), ("link", [every.link for every in found])):
+            new = np.unique(np.concatenate([np.empty(0, np.int64), *parts]))
+            names += [name] * len(new)
+            sorts += [element] * len(new)
+            rows.append(new)
+    table = GroupTable(group=Labels.of(names), element=Labels.of(sorts), row=np.concatenate(rows).astype(old.row.dtype))
+    return replace(fabric, groups=table)
 
 
 def _known(kind: str) -> None:

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from topo.fabric import FORWARDS_ALL, Fabric, State
+from topo.fabric import Fabric, State
 from topo.network import Network
 from topo.table import Array
 
@@ -48,29 +48,6 @@ class Healthy:
         gone = self.gone(state)
         return not (self._is_own[self.fabric.link_a[gone]] | self._is_own[self.fabric.link_b[gone]]).any()
 
-    def cut_off_alone(self, state: State, reaches_all: bool) -> NDArray[np.int64] | None:
-        """The endpoints cut off, where nothing else happened than that plain endpoints lost all links; else None.
-
-        ``reaches_all`` says whether before every endpoint reached every other; only then can this be told.
-        """
-        if not reaches_all or state.capacity_gbps is not None or not (self.fabric.links.capacity_gbps > 0).all():
-            return None
-        gone = self.gone(state)
-        a, b = self.fabric.link_a[gone], self.fabric.link_b[gone]
-        end = np.where(self._is_plain[a], a, b).astype(np.int64)
-        relay = np.where(self._is_plain[a], b, a)
-        is_plain = self._is_plain[end] & (self.fabric.nodes.forwards[relay] == FORWARDS_ALL)
-        if not is_plain.all():
-            return None
-        cut_off = np.unique(end)
-        # One that is down without a link to lose, and the last two left, are for the search.
-        present = self.links_at[self.fabric.endpoints] > 0
-        if not present.all() or len(cut_off) > len(present) - 2:
-            return None
-        if (np.bincount(end)[cut_off] < self.links_at[cut_off]).any():
-            return None
-        return cut_off
-
     def _ends_of(self, links: Array) -> NDArray[np.int64]:
         n = len(self.fabric.nodes)
         at_a = np.bincount(self.fabric.link_a[links], minlength=n)
@@ -81,13 +58,3 @@ class Healthy:
         nodes = self.fabric.nodes
         own: NDArray[np.bool_] = nodes.is_endpoint | (nodes.host.codes >= 0)
         return own
-
-    @cached_property
-    def _is_plain(self) -> NDArray[np.bool_]:
-        """Endpoints that carry nothing of others: the only part of their host, and no switch."""
-        nodes = self.fabric.nodes
-        host = nodes.host.codes
-        parts = np.bincount(host + 1, minlength=len(nodes.host.labels) + 1)
-        alone = (host < 0) | (parts[host + 1] == 1)
-        plain: NDArray[np.bool_] = nodes.is_endpoint & (nodes.forwards != FORWARDS_ALL) & alone
-        return plain

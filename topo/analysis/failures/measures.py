@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from topo.analysis.attachments import distinct_sets
 from topo.analysis.failures.healthy import Healthy
 from topo.errors import ParameterError
-from topo.fabric import FORWARDS_ALL, Fabric, State
+from topo.fabric import FORWARDS_ALL, Fabric, State, expect_fabric
 from topo.network import Network
 from topo.routing.scheme import Routing
 from topo.table import Array
@@ -60,19 +60,23 @@ class ThroughputMeasure:
     unit: str = "Gb/s per endpoint"
 
     def __call__(self, state: State | None) -> Value:
-        demand = surviving(self.demand, self._healthy, state)
+        up = None if state is None else self._healthy.is_up(state)
+        demand = self.demand if up is None else surviving(self.demand, up)
         whole = demand is self.demand
         n_pairs = self._n_pairs if whole else demand.n_pairs
         lower, upper, lost, lost_gbps = self._theta(demand, n_pairs, state) if n_pairs else (0.0, 0.0, 0, 0.0)
-        lost += self._n_pairs - n_pairs
-        # Where every pair has a path nobody is cut off: the search for parts is for the others.
-        cut_off = self._cut_off(state) if lost else 0
+        cut_off = 0
+        if lost or not n_pairs:
+            cut_off = _cut_off(self.fabric, self._ends, state)
+        elif up is not None and not whole:
+            # Everyone left reaches whom he wants to: only those without a link are cut off.
+            cut_off = int((~up[self._ends]).sum())
         spared = state is None or self._healthy.keeps_rates(state)
         reduced = 0 if spared else _reduced(self.fabric, self._before, self._ends, state)
         carried = self._mean_wanted if whole else _mean_wanted(demand, self.fabric)
         if lost_gbps:
             carried *= 1 - lost_gbps / demand.total_gbps
-        return Value(lower * carried, upper * carried, cut_off, reduced, lost)
+        return Value(lower * carried, upper * carried, cut_off, reduced, lost + self._n_pairs - n_pairs)
 
     def _theta(self, demand: Demand, n_pairs: int, state: State | None) -> tuple[float, float, int, float]:
         if self.routing.scheme in ("ecmp", "wcmp", "spray"):
@@ -103,17 +107,6 @@ class ThroughputMeasure:
     @cached_property
     def _mean_wanted(self) -> float:
         return _mean_wanted(self.demand, self.fabric)
-
-    @cached_property
-    def _reaches_all(self) -> bool:
-        return everyone_reaches_all(self.fabric)
-
-    def _cut_off(self, state: State | None) -> int:
-        if state is not None:
-            alone = self._healthy.cut_off_alone(state, self._reaches_all)
-            if alone is not None:
-                return int(np.isin(alone, self._ends).sum())
-        return _cut_off(self.fabric, self._ends, state)
 
     @cached_property
     def _before(self) -> NDArray[np.float64]:
@@ -169,10 +162,12 @@ MEASURES = tuple(_MAKERS)
 def measure_of(fabric: Fabric, measure: str | Demand | Measure, routing: str | Routing = "ecmp") -> Measure:
     """A measure by name, of a demand's throughput, or as it is.
 
-    :raises ParameterError: an unknown name.
+    :raises ParameterError: an unknown name, no fabric, a demand made for another one.
     """
+    expect_fabric(fabric)
     rule = Routing.of(routing)
     if isinstance(measure, Demand):
+        measure.expect_made_for(fabric)
         return ThroughputMeasure(fabric, measure, rule, f"{measure.name}, {rule}")
     if not isinstance(measure, str):
         return measure
@@ -204,14 +199,11 @@ def question_key(measure: Measure, state: State | None, *more: object) -> str:
     return digest.hexdigest()
 
 
-def surviving(demand: Demand, healthy: Healthy, state: State | None) -> Demand:
-    """The demand without the endpoints that are down or have no link left; the rates of the others stay.
+def surviving(demand: Demand, up: Array) -> Demand:
+    """The demand without the endpoints that are down or have no link left (``up`` by node); the others' rates stay.
 
     Where all are left it is the demand itself.
     """
-    if state is None:
-        return demand
-    up = healthy.is_up(state)
     blocks = tuple(kept for block in demand.blocks if (kept := _kept(block, up)) is not None)
     alive = up[demand.source] & up[demand.sink]
     if alive.all() and len(blocks) == len(demand.blocks) and all(map(operator.is_, blocks, demand.blocks)):
@@ -236,24 +228,15 @@ def _kept(block: Block, up: Array) -> Block | None:
     )
 
 
-def largest_part(fabric: Fabric, state: State | None) -> NDArray[np.int64]:
-    """The present endpoints that the best connected endpoint reaches, itself among them."""
-    ends, owner, part = _memberships(fabric, state)
+def largest_part(fabric: Fabric, state: State | None, among: Array | None = None) -> NDArray[np.int64]:
+    """The present endpoints that the best connected endpoint reaches, itself among them; of ``among`` where given."""
+    ends, owner, part = _memberships(fabric, state, among)
     if not owner.size:
         return ends[:1]
     of, together = _sets_together(ends, owner, part)
     best = int(np.asarray(together @ np.bincount(of[of >= 0], minlength=together.shape[0])).argmax())
     reached = np.append(together[[best]].toarray().ravel().astype(bool), False)
     return np.asarray(ends[reached[of]])
-
-
-def everyone_reaches_all(fabric: Fabric) -> bool:
-    """Whether with nothing failed every endpoint reaches every other."""
-    ends, owner, part = _memberships(fabric, None)
-    if not owner.size:
-        return False
-    of, together = _sets_together(ends, owner, part)
-    return bool((of >= 0).all()) and together.nnz == together.shape[0] ** 2
 
 
 def _sets_together(ends: Array, owner: Array, part: Array) -> tuple[Array, Any]:
@@ -276,7 +259,9 @@ def touched(fabric: Fabric, state: State | None) -> tuple[int, int]:
 
 
 def _cut_off(fabric: Fabric, ends: Array, state: State | None) -> int:
-    return int(np.setdiff1d(ends, largest_part(fabric, state), assume_unique=True).size)
+    left = len(largest_part(fabric, state, ends))
+    # One that reaches nobody is cut off as well, though no other part is larger.
+    return len(ends) - (left if left > 1 else 0)
 
 
 def _reduced(fabric: Fabric, before: Array, ends: Array, state: State | None) -> int:
@@ -289,8 +274,8 @@ def _reduced(fabric: Fabric, before: Array, ends: Array, state: State | None) ->
     return int(slower[ends].sum())
 
 
-def _memberships(fabric: Fabric, state: State | None) -> tuple[Array, Array, Array]:
-    """Present endpoints, and pairs (index of an endpoint, connected part of the relays it attaches to), sorted.
+def _memberships(fabric: Fabric, state: State | None, among: Array | None) -> tuple[Array, Array, Array]:
+    """Present endpoints (of ``among``), and pairs (index of one, connected part of the relays it attaches to), sorted.
 
     Hosts and endpoints carry no traffic of others, so endpoints are together where they share a part; one on
     several planes is in several.
@@ -300,6 +285,8 @@ def _memberships(fabric: Fabric, state: State | None) -> tuple[Array, Array, Arr
 
     network, n = Network.of(fabric, state=state), len(fabric.nodes)
     up = fabric.nodes.is_endpoint.copy()
+    if among is not None:
+        up[np.setdiff1d(fabric.endpoints, among, assume_unique=True)] = False
     if state is not None and state.node_present is not None:
         up &= state.node_present
     carries = network.capacity_gbps > 0

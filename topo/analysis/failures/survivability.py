@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from topo.analysis.failures.classes import demand_label, element_classes, is_symmetric
 from topo.analysis.failures.degraded import share_of
-from topo.analysis.failures.elements import Elements, elements
+from topo.analysis.failures.elements import Elements, elements, find_elements
 from topo.analysis.failures.measures import Measure, Value, measure_of, question_key
 from topo.errors import ParameterError
 from topo.fabric import Fabric, State
@@ -24,6 +24,7 @@ from topo.sweep import Progress, sweep
 from topo.symmetry import symmetry
 from topo.traffic import Demand
 from topo.units import format_number
+from topo.view.text import plural
 
 __all__ = ["Loss", "Survivability", "TierVerdict", "standing_elements", "survivability"]
 
@@ -52,6 +53,7 @@ class TierVerdict:
     n_safe: int
     worst_share: float
     worst_name: str
+    most_cut_off: int
     passes: bool
 
 
@@ -73,7 +75,7 @@ class Survivability(Result):
     """Elements whose loss raises the measure: even splitting's paradox."""
     standing: Standing
     loss_class: dict[str, NDArray[np.int64]] = hidden(default_factory=dict)
-    """By kind, for each element (as ``elements(fabric, kind)`` lists them) its entry of ``losses``."""
+    """By kind, for each of its elements that are not down (in row order) its entry of ``losses``."""
 
     title: ClassVar[str] = "Any one element down"
 
@@ -88,17 +90,19 @@ class Survivability(Result):
         need = f"at least {format_number(100 * self.require, 4)} % and nobody cut off"
         for verdict in self.verdicts:
             says = "passes" if verdict.passes else "fails"
+            most = verdict.most_cut_off
+            cut = f"; the loss of one cuts off up to {plural(most, 'endpoint')}" if most > 0 else ""
             rows.append(
                 Row(
                     f"{verdict.tier} {verdict.kind}",
                     f"{says}: {verdict.n_safe:,} of {verdict.n_elements:,} leave {need}; worst {verdict.worst_name} "
-                    f"leaves {format_number(100 * verdict.worst_share, 4)} %",
+                    f"leaves {format_number(100 * verdict.worst_share, 4)} %{cut}",
                 )
             )
         for loss in self.losses[:10]:
             alike = f", and {loss.n_alike - 1:,} alike" if loss.n_alike > 1 else ""
-            cut = f"; {loss.cut_off:,} endpoints cut off" if loss.cut_off else ""
-            slow = f"; {loss.reduced:,} endpoints at a lower rate" if loss.reduced else ""
+            cut = f"; {plural(loss.cut_off, 'endpoint')} cut off" if loss.cut_off else ""
+            slow = f"; {plural(loss.reduced, 'endpoint')} at a lower rate" if loss.reduced else ""
             rows.append(Row(f"without {loss.name}{alike}", f"{format_number(100 * loss.share_lower, 4)} %{cut}{slow}"))
         rows.append(Row("elements looked at", self.n_elements))
         rows.append(Row("states evaluated", self.n_evaluated))
@@ -123,6 +127,8 @@ def survivability(
 ) -> Survivability:
     """N-1: the measure with each element of ``kinds`` down in turn, on top of what ``state`` has down already.
 
+    A kind may be narrowed to some of its elements by words as in :func:`topo.down_state`, ``link:leaf-*--spine-*``.
+
     Elements that a verified automorphism exchanges have the same loss and are computed once (measures of an
     all-to-all, bisection and endpoints read nothing an automorphism changes; a list of pairs is computed one by
     one). Shares are of the measure with nothing more down; an element is safe to drain if at least ``require`` of
@@ -138,6 +144,7 @@ def survivability(
     if not 0 <= require <= 1:
         raise ParameterError(f"require is {require}; it is a share of the healthy value, 0 to 1")
     chosen = measure_of(fabric, measure, routing)
+    kinds = list(dict.fromkeys(kinds))
     healthy = chosen(state)
     proved = use_symmetry and is_symmetric(chosen)
     found = symmetry(Network.of(fabric, state=state), label=demand_label(chosen)) if proved else None
@@ -161,8 +168,8 @@ def survivability(
 
 
 def standing_elements(fabric: Fabric, kind: str, state: State | None) -> Elements:
-    """Elements of a kind in the endpoints' network that are not down already."""
-    every = elements(fabric, kind)
+    """Elements of a kind, or by words such as ``link:leaf-*--spine-*``, in the endpoints' network and not down."""
+    every = find_elements(fabric, kind) if ":" in kind else elements(fabric, kind)
     network = Network.of(fabric, state=state)
     links = np.zeros(len(fabric.links), bool)
     links[network.links] = True
@@ -252,11 +259,8 @@ def _verdicts(
             here = np.isin(of, places)
             worst = ranked[min(places)]
             n_safe = int(safe[of[here]].sum())
-            out.append(
-                TierVerdict(
-                    kind, tier, int(here.sum()), n_safe, worst.share_lower, worst.name, n_safe == int(here.sum())
-                )
-            )
+            n, cut = int(here.sum()), max(ranked[place].cut_off for place in places)
+            out.append(TierVerdict(kind, tier, n, n_safe, worst.share_lower, worst.name, cut, n_safe == n))
     return tuple(out)
 
 
@@ -271,7 +275,9 @@ def _tier(fabric: Fabric, every: Elements, index: int) -> str:
     """Where an element sits: its node's tier, or the tiers its first link joins."""
     nodes = every.nodes_of(index)
     if len(nodes):
-        return _tier_name(int(fabric.nodes.tier[nodes[0]]))
+        tier, host = int(fabric.nodes.tier[nodes[0]]), int(fabric.nodes.host.codes[nodes[0]])
+        # Switch chips of a rack's scale-up domain stand at the height of a host's parts, in no host.
+        return "scale-up" if tier == -1 and host < 0 else _tier_name(tier)
     link = every.links_of(index)[0]
     tiers = sorted((int(fabric.nodes.tier[fabric.link_a[link]]), int(fabric.nodes.tier[fabric.link_b[link]])))
     return "-".join(_tier_name(tier) for tier in tiers)

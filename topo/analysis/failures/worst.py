@@ -96,7 +96,7 @@ def worst_failures(
     :raises ParameterError: k below 1 or above the number of elements, an unknown kind or measure.
     """
     chosen = measure_of(fabric, measure, routing)
-    listed = [standing_elements(fabric, kind, state) for kind in kinds]
+    listed = [standing_elements(fabric, kind, state) for kind in dict.fromkeys(kinds)]
     n = sum(len(every) for every in listed)
     if not 1 <= k <= n:
         raise ParameterError(f"k is {k}; there are {n} of {' and '.join(kinds)} to fail, so give 1 to {n}")

@@ -1,0 +1,79 @@
+"""``topo repair``: which cables to move so that a wiring follows its design, in which order, as lists to tick."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from topo.cli.options import AssumeGbps, ReadAs
+
+__all__ = ["ListFormat", "repair"]
+
+
+class ListFormat(StrEnum):
+    """How a work list is written."""
+
+    text = "text"
+    json = "json"
+    html = "html"
+    csv = "csv"
+
+
+def repair(
+    wiring: Annotated[
+        str, typer.Argument(metavar="WIRING", help="What was cabled: a dump, a cable schedule, a fabric.")
+    ],
+    against: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--against",
+            metavar="FABRIC|FILE",
+            help="The design it should follow: a name, a spec, a schedule, yesterday's dump. Several make one design. "
+            "Default: what the majority of the wiring does.",
+        ),
+    ] = None,
+    accept: Annotated[
+        str | None,
+        typer.Option("--accept", metavar="FILE", help="Known deviations in YAML, which stay as they are."),
+    ] = None,
+    format: Annotated[
+        ListFormat | None,
+        typer.Option("--format", help="How to write it; html is for paper. Default: as FILE ends, else text."),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Where to write. Default: '-', standard output."),
+    ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            "--columns",
+            metavar="ROLE=HEADER,...",
+            help="Columns of a cable table with a header of its own, by text or number, as for 'topo validate'.",
+        ),
+    ] = None,
+    no_consequence: Annotated[
+        bool, typer.Option("--no-consequence", help="Do not work out what each fault costs; the order is by code.")
+    ] = False,
+    assume_gbps: AssumeGbps = None,
+    read_as: ReadAs = None,
+) -> None:
+    """Show the shortest list of moves, additions and removals that mends a wiring, most valuable first.
+
+    The exit status is 1 where faults are left that no work at the cables mends.
+    """  # fmt: skip
+    from topo.cli.growing import listed
+    from topo.cli.validating import columns_of
+    from topo.repair import repair_wiring, repair_written
+    from topo.wiring.given import read_sides
+
+    found, design = read_sides(
+        wiring, against or (), columns=columns_of(columns), assume_gbps=assume_gbps, format=read_as
+    )
+    answer = repair_wiring(found, design, accept=accept, consequence=not no_consequence)
+    said = f"{answer.fabric}: {answer.n_operations:,} jobs in {len(answer.steps):,} steps"
+    listed(lambda form: repair_written(answer, form), format.value if format else None, output, said)
+    if answer.left:
+        raise typer.Exit(1)
