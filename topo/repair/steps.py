@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -10,8 +11,9 @@ from topo.fabric import FORWARDS_ALL, Fabric
 from topo.io.descriptions import natural_key
 from topo.repair.moves import Job, cable_text, port_text
 from topo.repair.order import Act
+from topo.units import format_gbps
 
-__all__ = ["NO_RACK", "Step", "Touch", "step_texts", "touches_of"]
+__all__ = ["NO_RACK", "Step", "Touch", "gives_text", "in_order", "step_texts", "touches_of"]
 
 NO_RACK = "no rack is stated"
 
@@ -52,6 +54,18 @@ class Touch(NamedTuple):
     because: str
     node: int
     row: int
+
+
+def in_order(steps: Sequence[Step]) -> str:
+    """The heading of a list of steps: what orders them where faults are priced."""
+    priced = any(not math.isnan(step.theta) for step in steps)
+    return "In this order" + (", what holds an all-to-all back most first" if priced else "")
+
+
+def gives_text(step: Step) -> str:
+    """What mending the fault of a step gives back: the rate, and the part of an all-to-all that it alone leaves."""
+    share = "" if math.isnan(step.theta) else f", the fault alone leaves {100 * step.theta:.1f} % of an all-to-all"
+    return f"gives back {format_gbps(step.gives_gbps)}{share}"
 
 
 def step_texts(fabric: Fabric, job: Job, kind: str) -> tuple[str, tuple[str, ...], tuple[str, ...], str]:

@@ -12,9 +12,8 @@ import numpy as np
 from topo.fabric import FORWARDS_ALL, Fabric
 from topo.io.descriptions import natural_key
 from topo.output import plain
-from topo.repair.steps import NO_RACK, Step, Touch
+from topo.repair.steps import NO_RACK, Step, Touch, gives_text, in_order
 from topo.result import Row
-from topo.units import format_gbps
 from topo.view.text import escape_xml, plural
 
 __all__ = ["face", "swap_page"]
@@ -72,7 +71,7 @@ def swap_page(
     body = [f"<h1>{escape_xml(title)}</h1>", f"<p>{escape_xml(lead)}</p>" if lead else "", _facts(rows)]
     body += [f"<p class='dim'>{escape_xml(note)}</p>" for note in notes]
     if steps:
-        body += ["<h2>In this order</h2>", _steps(steps)]
+        body += [f"<h2>{in_order(steps)}</h2>", _steps(steps)]
     if touches:
         body.append(_legend())
     for rack, mine in groupby(touches, key=lambda one: one.rack):
@@ -107,8 +106,7 @@ def _steps(steps: Sequence[Step]) -> str:
     lines = []
     for because, mine in groupby(steps, key=lambda step: step.because):
         alike = list(mine)
-        gives = alike[0].gives_gbps
-        said = because + ("" if math.isnan(gives) else f"; mending it gives back {format_gbps(gives)}")
+        said = because + ("" if math.isnan(alike[0].gives_gbps) else f"; mending it {gives_text(alike[0])}")
         together = " - enable these together, when all are in" if sum(one.kind == "add" for one in alike) > 1 else ""
         lines.append(f"<tr class='why'><td colspan='{len(head)}'>{escape_xml(said)}{together}</td></tr>")
         for step in alike:

@@ -12,10 +12,9 @@ from topo.errors import ParameterError
 from topo.output import csv_cell, plain
 from topo.repair.growth import Growth
 from topo.repair.repair import Repair
-from topo.repair.steps import Step, Touch, touches_of
+from topo.repair.steps import Step, Touch, gives_text, in_order, touches_of
 from topo.repair.swaps import swap_page
 from topo.result import Result
-from topo.units import format_gbps
 from topo.view.text import plural, sentence
 
 __all__ = ["growth_written", "repair_written", "steps_csv", "work_text"]
@@ -42,7 +41,7 @@ def work_text(answer: Result, steps: Sequence[Step], touches: Sequence[Touch], n
     lines = [plain(line) for line in Result.__str__(answer).split("\n")]
     lines += [plain(f"  note: {note}") for note in notes]
     if steps:
-        lines += ["", "In this order"]
+        lines += ["", in_order(steps)]
     for step in steps:
         lines.append(plain(f"  [ ] {step.number:>3}  {step.text}{_gives(step)}"))
     for rack, mine in groupby(touches, key=lambda one: one.rack):
@@ -58,7 +57,7 @@ def work_text(answer: Result, steps: Sequence[Step], touches: Sequence[Touch], n
 def _gives(step: Step) -> str:
     if math.isnan(step.gives_gbps):
         return f"  ({step.because})" if step.because else ""
-    return f"  (gives back {format_gbps(step.gives_gbps)}; {step.because})"
+    return f"  ({gives_text(step)}; {step.because})"
 
 
 def repair_written(answer: Repair, format: str = "text") -> str:
