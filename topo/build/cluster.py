@@ -54,9 +54,8 @@ class ClusterHosts:
         known: dict[str, HostTemplate | DomainTemplate] = {template.name: template for template in SERVERS}
         known |= {template.name: template for template in DOMAINS}
         if self.template not in known:
-            raise ParameterError(
-                f"template is {self.template!r}, which is no server, rack or pod{nearest(self.template, [*known, *DIRECT])}"
-            )
+            meant = nearest(self.template, [*known, *DIRECT])
+            raise ParameterError(f"template is {self.template!r}, which is no server, rack or pod{meant}")
         if self.direct is not None:
             raise ParameterError(
                 f"direct is given, but {self.template} is no pod without switches; leave it out or use a template of "

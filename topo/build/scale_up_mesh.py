@@ -158,6 +158,8 @@ def add_direct_domains(
     """
     positive(domains=domains)
     nic = parse_gbps(direct.nic_gbps)
+    if nic <= 0:
+        raise ParameterError(f"nic_gbps is {nic:g}; each accelerator has an adapter to the scale-out: give its rate")
     ports = 1 if ports_per_adapter is None else ports_per_adapter
     gbps = port_gbps_of(nic, ports, what="ports_per_adapter")
     one = direct.alone(template)
@@ -166,7 +168,7 @@ def add_direct_domains(
     refuse_too_many(float(domains) * n_links, "links")
     rows = _add_copies(assembly, DIRECT[template][0], one, domains, hosts_per_unit)
     a, b = rows[:, one.link_a], rows[:, one.link_b]
-    assembly.connect(a.ravel(), b.ravel(), float(one.links.capacity_gbps[0]), kind="scale_up")
+    assembly.connect(a.ravel(), b.ravel(), parse_gbps(direct.link_gbps), kind="scale_up")
     per_host = int(one.nodes.local_index.max()) + 1
     by_host = rows[:, np.lexsort((one.nodes.local_index, one.nodes.host.codes))].reshape(-1, per_host, 1)
     compute = HostPorts(np.repeat(by_host, ports, axis=2), gbps)
