@@ -117,6 +117,8 @@ def test_what_cannot_be_kept_is_said_with_the_nearest_that_can() -> None:
 def test_growth_of_another_fabric_is_refused() -> None:
     with pytest.raises(topo.ParameterError, match="only 0 of the 24 switches .* are in 'fat-tree k=8' by name"):
         grow_fabric(pod("b200-2su"), topo.fat_tree(8))
+    with pytest.raises(topo.ParameterError, match="only 114 of the 508 cables .* though switches share their names"):
+        grow_fabric(pod("h100-1su"), pod("gb200-2su"))
     with pytest.raises(topo.ParameterError, match="from 0 to 1"):
         grow_fabric(pod("b200-2su"), pod("b200-4su"), require=1.5)
 

@@ -104,6 +104,17 @@ def test_a_swapped_pair_is_two_moves_one_end_hanging_meanwhile() -> None:
     assert repair.cut_off_most == 0
 
 
+def test_a_list_too_long_to_watch_step_by_step_still_says_who_is_cut_off() -> None:
+    design = topo.fat_tree(16)
+    gone = np.random.default_rng(1).choice(len(design.links), 700, replace=False)
+    hosts = int(design.links.kind.is_any("access")[gone].sum())
+    repair = repair_wiring(design.without(links=gone.tolist()), design, consequence=False)
+    assert repair.counts == {"add": 700}
+    assert {step.cut_off for step in repair.steps} == {-1}
+    assert repair.cut_off_before >= hosts > 0
+    assert repair.cut_off_after == 0
+
+
 def test_the_dearest_fault_comes_first() -> None:
     """One cable of a bundle of four costs three quarters of a full leaf; a whole bundle of eight pairs one eighth."""
     design = topo.leaf_spine(leaves=16, spines=8, hosts_per_leaf=32, parallel=4)

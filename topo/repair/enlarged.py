@@ -22,6 +22,7 @@ from topo.wiring.matching import Laying, Matched, lay_over, matched_by_name
 __all__ = ["Plan", "planned_jobs"]
 
 _SERVES = 0.5
+_WRONG = 0.25
 _SLACK = 1e-6
 
 
@@ -55,7 +56,8 @@ def planned_jobs(old: Fabric, new: Fabric) -> Plan:
     A port number of the new plan is followed where it is free; a cable that stays keeps the port it has, and what the
     plan wants there takes a port that another cable leaves.
 
-    :raises ParameterError: a side without cables; fewer than half of the old switches are in the new fabric.
+    :raises ParameterError: a side without cables; fewer than half of the old switches are in the new fabric, or hardly
+        any of their cables.
     """
     found, planned = Cabling.of(old), Cabling.of(new)
     for side in (found, planned):
@@ -65,6 +67,7 @@ def planned_jobs(old: Fabric, new: Fabric) -> Plan:
     _expect_grown(found, planned, laying)
     laying, renamed = _with_the_rest(found, planned, laying)
     matched = lay_over(found, planned, laying, by_device=True)
+    _expect_cables(found, planned, matched.n_common)
     both = matched.comparison.both
     moves, removes, adds, how = _fewest(matched)
     bench = Bench(matched.comparison, by_device=True)
@@ -95,6 +98,16 @@ def _expect_grown(found: Cabling, planned: Cabling, laying: Laying) -> None:
             f"only {n_known:,} of the {len(mine):,} switches of {found.fabric.name!r} are in {planned.fabric.name!r} "
             "by name: is this its growth? Give both with the same names of devices ('topo validate OLD --against "
             "DESIGN' says which is which)"
+        )
+
+
+def _expect_cables(found: Cabling, planned: Cabling, n_common: int) -> None:
+    """Where hosts' cables are known: those stay in a growth, so that few in common are chance."""
+    if len(found.leaf) and n_common < _WRONG * min(len(found.links), len(planned.links)):
+        raise ParameterError(
+            f"only {n_common:,} of the {len(found.links):,} cables of {found.fabric.name!r} join what "
+            f"{planned.fabric.name!r} joins, though switches share their names: is this its growth? Give the plan of "
+            "the same fabric made larger ('topo list' shows the catalogue)"
         )
 
 
