@@ -6,7 +6,13 @@ import pytest
 
 from topo.analysis.collectives.cost import ALGORITHMS, best_algorithm, busbw_factor, collective_cost
 from topo.analysis.collectives.hierarchy import Level, hierarchical_all_reduce, two_level_all_to_all
-from topo.analysis.collectives.nccl import PROTOCOLS, nccl_latency_us
+from topo.analysis.collectives.nccl import (
+    PROTOCOLS,
+    nccl_bandwidth_gbyte_s,
+    nccl_choice,
+    nccl_latency_us,
+    nccl_time_us,
+)
 from topo.analysis.collectives.wire import TRANSPORTS, message_time, wire_efficiency
 from topo.errors import ParameterError
 
@@ -227,3 +233,66 @@ def test_more_refusals():
         nccl_latency_us("ring", "LL", ranks=7, nodes=2)
     with pytest.raises(ParameterError, match="line_gbps is 0"):
         message_time(1, 0)
+
+
+EIGHT = {"ranks": 8, "nodes": 1, "channels": 16, "channel_gbyte_s": 20.0}
+
+
+# B = 320 GB/s: (algorithm, protocol, nodes, algbw by hand).
+@pytest.mark.parametrize(
+    ("algorithm", "protocol", "nodes", "ranks", "algbw"),
+    [
+        ("ring", "LL", 1, 8, 141 * 8 / 14), ("ring", "LL128", 1, 8, 0.92 * 320 * 8 / 14),
+        ("ring", "Simple", 1, 8, 320 * 8 / 14), ("ring", "LL", 2, 16, 45 * 16 / 30),
+        ("tree", "LL", 1, 8, 0.92 * 320 / 3.8 / 2), ("tree", "LL128", 1, 8, 0.92 * 320 * 7 / 9 / 2),
+        ("tree", "LL128", 4, 32, 0.92 * 320 * 120 / 128 / 2), ("tree", "Simple", 8, 64, 0.92 * 320 / 2),
+        ("tree", "LL", 8, 64, 35 / 2), ("nvls", "Simple", 1, 8, 0.85 * 320 * 8 / 14),
+    ],
+)  # fmt: skip
+def test_nccl_bandwidths(algorithm, protocol, nodes, ranks, algbw):
+    asked = {**EIGHT, "nodes": nodes, "ranks": ranks}
+    assert nccl_bandwidth_gbyte_s(algorithm, protocol, **asked) == pytest.approx(algbw)
+
+
+def test_nccl_caps_by_generation():
+    asked = {**EIGHT, "channels": 4, "channel_gbyte_s": 100.0}
+    # A tree's channel carries 38.7 GB/s on Hopper, 24 on Ampere; LL128 of a ring 36.7 and 20.
+    assert nccl_bandwidth_gbyte_s("tree", "Simple", **asked) == pytest.approx(4 * 38.7 / 2)
+    assert nccl_bandwidth_gbyte_s("tree", "Simple", generation="ampere", **asked) == pytest.approx(4 * 24 / 2)
+    assert nccl_bandwidth_gbyte_s("ring", "LL128", generation="ampere", **asked) == pytest.approx(4 * 20 * 8 / 14)
+    assert nccl_bandwidth_gbyte_s("nvls", "Simple", generation="blackwell", **asked) == pytest.approx(
+        0.74 * 400 * 8 / 14
+    )
+
+
+def test_nccl_times_and_the_choice():
+    many = {"ranks": 64, "nodes": 8, "channels": 8, "channel_gbyte_s": 40.0}
+    # 585.2 us of latency, 1.4 times from 64 bytes a channel and rank up: 32 KiB.
+    below, above = (nccl_time_us("ring", "Simple", size, **many) for size in (32767, 32768))
+    rate = 320 * 64 / 126
+    assert below == pytest.approx(585.2 + 32767 / 1e3 / rate, abs=0.06)
+    assert above == pytest.approx(1.4 * 585.2 + 32768 / 1e3 / rate, abs=0.06)
+    assert nccl_time_us("tree", "LL", 0, **many) == pytest.approx(45.2)
+    sizes = [2.0**k for k in range(8, 36)]
+    names = [nccl_choice(size, **many)[:2] for size in sizes]
+    assert names[0] == ("tree", "LL") and names[-1] == ("ring", "Simple")
+    times = [nccl_choice(size, **many).time_us for size in sizes]
+    assert times == sorted(times)
+    # PCI inside a host: 5.7 us a step of a ring instead of 3.4.
+    pci, nvlink = (nccl_latency_us("ring", "Simple", ranks=8, nodes=1, inside=i) for i in ("pci", "nvlink"))
+    assert pci - nvlink == pytest.approx(14 * 2.3)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "protocol", "change", "words"),
+    [
+        ("nvls", "LL", {}, "nvls runs with Simple"), ("nvls", "Simple", {"nodes": 2}, "nvls runs with Simple"),
+        ("collnet", "Simple", {}, "unknown algorithm 'collnet'; the model knows tree, ring and nvls"),
+        ("ring", "LL", {"generation": "volta"}, "unknown generation 'volta'"),
+        ("ring", "LL", {"channels": 0}, "channels is 0"), ("ring", "LL", {"nodes": 3}, "8 ranks on 3 nodes"),
+        ("ring", "LL", {"ranks": 1}, "a single rank"), ("ring", "XL", {}, "unknown protocol 'XL'"),
+    ],
+)  # fmt: skip
+def test_nccl_refusals(algorithm, protocol, change, words):
+    with pytest.raises(ParameterError, match=words):
+        nccl_bandwidth_gbyte_s(algorithm, protocol, **{**EIGHT, **change})

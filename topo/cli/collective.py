@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +13,7 @@ from topo.cli.sending import (
     Collective,
     CollectiveName,
     InnerAlpha,
+    LinkMtu,
     Mtu,
     Order,
     QueuePairs,
@@ -23,6 +24,13 @@ from topo.cli.sending import (
     Transport,
 )
 from topo.cli.throughput import Scheme
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from topo.fabric import Fabric
+    from topo.result import Result
 
 __all__ = ["collective"]
 
@@ -37,6 +45,24 @@ def collective(
     by_size: Annotated[
         bool, typer.Option("--by-size", help="Also print which algorithm is the fastest at what size.")
     ] = False,
+    measured: Annotated[
+        str | None,
+        typer.Option(
+            "--measured",
+            metavar="FILE",
+            help="What an nccl-tests program printed: put every size beside its prediction, and tell which effect of "
+            "the waterfall explains the largest.",
+        ),
+    ] = None,
+    counters: Annotated[
+        str | None,
+        typer.Option(
+            "--counters",
+            metavar="FILE",
+            help="CSV of port counters: columns node, port and gbps (or bytes and seconds), direction tx or rx; put "
+            "beside the predicted load of each link.",
+        ),
+    ] = None,
     routing: Annotated[Scheme, typer.Option("--routing", help="How flows find their way.")] = Scheme.ecmp,
     queue_pairs: QueuePairs = 1,
     samples: Samples = None,
@@ -44,6 +70,7 @@ def collective(
     inner_alpha_us: InnerAlpha = 1.0,
     transport: Transport = "rocev2",
     mtu: Mtu = 4096,
+    link_mtu: LinkMtu = None,
     line_rate: Annotated[
         bool, typer.Option("--line-rate", help="Leave headers out: links at their line rate.")
     ] = False,
@@ -56,14 +83,17 @@ def collective(
 ) -> None:
     """Time a collective over placed ranks: algbw and busbw as nccl-tests prints them, and the link that binds."""
     from topo.analysis.collectives.on_fabric import best_by_size, collective_time
-    from topo.cli.printing import print_alerts, print_heading, print_json, print_lines, print_rows
+    from topo.cli.printing import print_alerts, print_heading, print_json, print_lines, print_result, print_rows
     from topo.cli.running import given_state
     from topo.cli.sending import format_bytes, given_wire, parse_bytes, ranks_in_order, refuse_optimal
+    from topo.errors import ParameterError
     from topo.output import plain
     from topo.source import load
 
+    if line_rate and (measured or counters):
+        raise ParameterError("--line-rate leaves headers out, and what was measured has them; leave one of them out")
     wanted = parse_bytes(size)
-    wire = None if line_rate else given_wire(transport, mtu)
+    wire = None if line_rate else given_wire(transport, mtu, link_mtu)
     refuse_optimal(routing.value)
     loaded = load(fabric, assume_gbps=assume_gbps, format=read_as)
     placed = ranks_in_order(loaded, ranks, order, seed=seed)
@@ -77,10 +107,14 @@ def collective(
         "samples": samples,
         "seed": seed,
     }
-    found = collective_time(loaded, placed, name.value, bytes=wanted, algorithm=algorithm, **under)
+    under_all = {**under, "algorithm": algorithm}
+    found = collective_time(loaded, placed, name.value, bytes=wanted, **under_all)
     best = best_by_size(loaded, placed, name.value, **under) if by_size else ()
+    beside = _beside(loaded, placed, name.value, wanted, measured, counters, under_all)
     if format is Format.json:
-        more = {"best_by_size": best} if by_size else {}
+        more: dict[str, Any] = {key: result.to_dict() for key, result in beside.items()}
+        if by_size:
+            more["best_by_size"] = best
         print_json({"fabric_name": loaded.name, "notes": loaded.origin.notes, **found.to_dict(), **more})
         return
     print(plain(f"{name.value} on {loaded.name}"))
@@ -89,3 +123,23 @@ def collective(
     if by_size:
         print_heading("The fastest algorithm")
         print_lines(f"from {format_bytes(one.bytes)}: {one.algorithm}" for one in best)
+    for result in beside.values():
+        print_result(result)
+
+
+def _beside(
+    fabric: Fabric, placed: NDArray[np.int64], name: str, size: float, measured: str | None, counters: str | None,
+    under: dict[str, Any],
+) -> dict[str, Result]:  # fmt: skip
+    """What was measured beside what is predicted, by kind of measurement."""
+    from topo.training.beside import measured_beside
+    from topo.training.counters import counters_beside, read_port_counters
+    from topo.training.measured import read_nccl_tests
+
+    found: dict[str, Result] = {}
+    if measured is not None:
+        found["measured"] = measured_beside(fabric, placed, read_nccl_tests(measured), name, **under)
+    if counters is not None:
+        seen = read_port_counters(counters)
+        found["counters"] = counters_beside(fabric, placed, seen, name, bytes=size, **under)
+    return found

@@ -13,6 +13,7 @@ from topo.cli.sending import (
     Collective,
     CollectiveName,
     InnerAlpha,
+    LinkMtu,
     Mtu,
     Order,
     QueuePairs,
@@ -65,6 +66,7 @@ def goodput(
     inner_alpha_us: InnerAlpha = 1.0,
     transport: Transport = "rocev2",
     mtu: Mtu = 4096,
+    link_mtu: LinkMtu = None,
     down: Down = None,
     rate: Rate = None,
     seed: Seed = 0,
@@ -82,7 +84,7 @@ def goodput(
     from topo.source import load
     from topo.training.waterfall import goodput as ask
 
-    wanted, wire = parse_bytes(size), given_wire(transport, mtu)
+    wanted, wire = parse_bytes(size), given_wire(transport, mtu, link_mtu)
     refuse_optimal(routing.value)
     if demand and algorithm:
         raise ParameterError("--algorithm is of a collective, and --demand asks of plain flows; leave one of them out")

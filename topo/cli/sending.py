@@ -24,6 +24,7 @@ __all__ = [
     "Collective",
     "CollectiveName",
     "InnerAlpha",
+    "LinkMtu",
     "Mtu",
     "Order",
     "QueuePairs",
@@ -109,6 +110,12 @@ Transport = Annotated[
     str, typer.Option("--transport", metavar="NAME", help="Headers on the wire: rocev2, infiniband, and others.")
 ]
 Mtu = Annotated[int, typer.Option("--mtu", min=1, help="Payload of a packet in bytes.")]
+LinkMtu = Annotated[
+    int | None,
+    typer.Option(
+        "--link-mtu", min=1, help="Largest payload of a packet that the links take; a larger --mtu is refused."
+    ),
+]
 
 
 def parse_bytes(text: str) -> float:
@@ -140,14 +147,14 @@ def format_bytes(size: float) -> str:
     return f"{format_number(size / 1024**power, 4)} {('B', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"
 
 
-def given_wire(transport: str, mtu: int) -> Wire:
+def given_wire(transport: str, mtu: int, link_mtu: int | None = None) -> Wire:
     """Headers by transport and MTU.
 
-    :raises ParameterError: an unknown transport or MTU; the known ones are told.
+    :raises ParameterError: an unknown transport or MTU (the known ones are told), or one above the links'.
     """
     from topo.analysis.collectives.carried import Wire
 
-    return Wire(transport=transport, mtu=mtu)
+    return Wire(transport=transport, mtu=mtu, link_mtu=link_mtu)
 
 
 def ranks_in_order(

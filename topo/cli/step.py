@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from topo.cli.options import AssumeGbps, Down, FabricName, Format, FormatOption, Rate, ReadAs, Seed
-from topo.cli.sending import Mtu, Order, RankOrder, Ranks, Transport
+from topo.cli.sending import LinkMtu, Mtu, Order, RankOrder, Ranks, Transport
 from topo.cli.throughput import Scheme
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def step(
     routing: Annotated[Scheme, typer.Option("--routing", help="How flows find their way.")] = Scheme.ecmp,
     transport: Transport = "rocev2",
     mtu: Mtu = 4096,
+    link_mtu: LinkMtu = None,
     fingerprint: Annotated[
         bool, typer.Option("--fingerprint", help="Also print what each dimension sends in a step, and to whom.")
     ] = False,
@@ -59,7 +60,7 @@ def step(
     from topo.training.sensitivity import fabric_sensitivity
     from topo.training.step import training_step
 
-    asked, wire = read_training_job(job), given_wire(transport, mtu)
+    asked, wire = read_training_job(job), given_wire(transport, mtu, link_mtu)
     refuse_optimal(routing.value)
     loaded = load(fabric, assume_gbps=assume_gbps, format=read_as)
     placed = ranks_in_order(loaded, ranks, order, seed=seed, most=asked.plan.ranks)

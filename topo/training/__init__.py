@@ -1,6 +1,10 @@
 """Training jobs on a fabric: what they send, how long a step takes, where the bandwidth goes, how to cut them up."""
 
+from topo.training.ablation import ablations
+from topo.training.beside import measured_beside
 from topo.training.calibrate import Measured, errors, fit_efficiency, left_out_errors
+from topo.training.comparisons import published_comparisons
+from topo.training.counters import counters_beside, read_port_counters
 from topo.training.fingerprint import Fingerprint, parallelism, step_demand
 from topo.training.knee import exposure
 from topo.training.losses import Checkpoints, Straggler
@@ -24,8 +28,10 @@ __all__ = [
     "Measured",
     "Plan",
     "Straggler",
+    "ablations",
     "compare_measured",
     "counter_gbps",
+    "counters_beside",
     "errors",
     "exposure",
     "fabric_rates",
@@ -34,8 +40,11 @@ __all__ = [
     "goodput",
     "group_rates",
     "left_out_errors",
+    "measured_beside",
     "parallelism",
+    "published_comparisons",
     "read_nccl_tests",
+    "read_port_counters",
     "scaling_efficiency",
     "split_job",
     "step_demand",

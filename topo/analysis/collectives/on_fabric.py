@@ -32,7 +32,16 @@ from topo.routing.walk import at_random, walk
 from topo.table import Array
 from topo.traffic.demand import Demand
 
-__all__ = ["CollectiveTime", "Crossing", "best_by_size", "collective_time", "message_on_fabric", "time_of_phases"]
+__all__ = [
+    "CollectiveLoads",
+    "CollectiveTime",
+    "Crossing",
+    "best_by_size",
+    "collective_loads",
+    "collective_time",
+    "message_on_fabric",
+    "time_of_phases",
+]
 
 
 @dataclass(frozen=True)
@@ -171,6 +180,48 @@ def time_of_phases(
     return total, waited, tuple(each)
 
 
+@dataclass(frozen=True, eq=False)
+class CollectiveLoads:
+    """Payload gigabits that a whole collective puts on every arc, and the seconds it takes."""
+
+    gigabits: NDArray[np.float64]
+    time_s: float
+
+
+def collective_loads(
+    fabric: Fabric,
+    placement: ArrayLike | None = None,
+    collective: str = "all_reduce",
+    *,
+    bytes: float,
+    algorithm: str | None = None,
+    routing: Routing | str = "ecmp",
+    wire: Wire | None = None,
+    state: State | None = None,
+    **given: object,
+) -> CollectiveLoads:
+    """Gigabits on every arc over all phases and repeats, arguments as :func:`collective_time`.
+
+    Row 2 l is link l from its end a to b, row 2 l + 1 the other way. Over the time they are mean rates.
+
+    >>> import topo
+    >>> f = topo.leaf_spine(leaves=1, spines=1, hosts_per_leaf=8, link_gbps=400)
+    >>> found = collective_loads(f, bytes=2**30, alpha_us=0)
+    >>> round(float(found.gigabits.max()) / 8, 3), round(float(found.gigabits.max()) / found.time_s)
+    (1.879, 400)
+
+    :raises ParameterError: as :func:`collective_time`.
+    :raises DisconnectedError: ranks that no path joins.
+    """
+    timed = collective_time(
+        fabric, placement, collective, bytes=bytes, algorithm=algorithm, routing=routing, wire=wire, state=state,
+        **given,  # type: ignore[arg-type]
+    )  # fmt: skip
+    phases = collective_phases(fabric, Ranks.of(fabric, placement), collective, bytes, algorithm=algorithm)
+    under = Conditions(payload_gbps(fabric, wire, state), state, inside_first(fabric, routing))
+    return CollectiveLoads(_gigabits(fabric, phases, under), timed.time_s)
+
+
 @dataclass(frozen=True, slots=True)
 class Crossing:
     """From ``bytes`` up ``algorithm`` is the fastest."""
@@ -285,15 +336,22 @@ def _together(fabric: Fabric, phases: Sequence[Phase], under: Conditions) -> tup
     """Largest load over rate of all phases' bytes together, split like a fluid, and the arc that binds."""
     if not sum(phase.repeats * phase.total_gbps for phase in phases) > 0 or phases[0].own_links:
         return 0.0, "the ranks' own links" if phases else ""
-    same = under.routing.scheme in ("ecmp", "wcmp", "spray")
-    fluid = under if same else under.fluid()
-    load = np.sum([phase.repeats * phase_loads(fabric, phase, fluid)[0] for phase in phases], axis=0)
+    load = _gigabits(fabric, phases, under)
     with np.errstate(divide="ignore", invalid="ignore"):
         time = np.where(load > 1e-12 * load.max(initial=0.0), load / under.capacity_gbps, 0.0)
     arc = int(np.argmax(time))
     names = fabric.nodes.name
     kind = fabric.links.kind[arc // 2]
     return float(time[arc]), f"{names[fabric.arc_source[arc]]} to {names[fabric.arc_target[arc]]} ({kind})"
+
+
+def _gigabits(fabric: Fabric, phases: Sequence[Phase], under: Conditions) -> NDArray[np.float64]:
+    """What all phases put on every arc, split like a fluid: the mean over draws where paths are hashed."""
+    fluid = under if under.routing.scheme in ("ecmp", "wcmp", "spray") else under.fluid()
+    total = np.zeros(2 * len(fabric.links))
+    for phase in phases:
+        total += phase.repeats * phase_loads(fabric, phase, fluid)[0]
+    return total
 
 
 def _assumptions(ranks: Ranks, under: Conditions, wire: Wire | None, algorithm: str) -> tuple[str, ...]:
