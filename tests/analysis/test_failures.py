@@ -161,7 +161,21 @@ def test_the_bound_on_worse_failures_holds_for_bisection():
     every = elements(fabric, "switch")
     least = min(measure(every.state(list(trio))).upper for trio in itertools.combinations(range(len(every)), 3))
     assert answer.left_at_least <= least <= answer.left
-    assert np.isnan(worst_failures(fabric, 3, kinds=["switch"]).left_at_least)
+
+
+def test_all_trios_are_met_where_the_classes_are_few_and_0_is_the_bound_else(monkeypatch: pytest.MonkeyPatch):
+    fabric = topo.leaf_spine(leaves=3, spines=3, hosts_per_leaf=3, parallel=2, link_gbps=100, host_gbps=100)
+    fabric = fabric.without(links=[9])  # one cable lost already: less symmetry, uneven shares
+    measure = measure_of(fabric, "all-to-all")
+    every = elements(fabric, "link")
+    least = min(measure(every.state(list(trio))).lower for trio in itertools.combinations(range(len(every)), 3))
+    answer = worst_failures(fabric, 3, kinds=["link"])
+    assert answer.left == answer.left_at_least == pytest.approx(least, rel=1e-12)
+    assert answer.standing.kind == "exact"
+    monkeypatch.setattr("topo.analysis.failures.worst._MOST_LINKS", 0)
+    found = worst_failures(fabric, 3, kinds=["link"], keep=1)
+    assert found.left_at_least == 0 <= least <= found.left and found.standing.kind == "upper bound"
+    assert "lower bound" in str(found)
 
 
 def test_enumeration_equals_brute_force_over_all_states():

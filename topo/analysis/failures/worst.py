@@ -27,6 +27,8 @@ from topo.units import format_number
 __all__ = ["WorstFailures", "worst_failures"]
 
 _MOST_STATES = 50_000
+_MOST_LINKS = 500_000
+"""Sets taken further times links of the fabric: the work of finding the symmetry that each leaves."""
 _Chosen = tuple[tuple[int, int], ...]
 
 
@@ -42,7 +44,7 @@ class WorstFailures(Result):
     healthy: float
     left: float
     left_at_least: float
-    """No k elements leave less than this; equal to ``left`` where all sets were looked at, nan where unknown."""
+    """No k elements leave less; equal to ``left`` where all sets were looked at, 0 where no better bound is known."""
     cut_off: int
     n_evaluated: int
     standing: Standing
@@ -64,9 +66,10 @@ class WorstFailures(Result):
             Row("endpoints cut off", self.cut_off),
         ]
         if self.left_at_least < self.left:
-            rows.append(Row("no others can leave less than", self.left_at_least, self.unit))
-        elif np.isnan(self.left_at_least):
-            rows.append(Row("no others can leave less than", "unknown: this measure may fall by any amount"))
+            standing = Standing(
+                "lower bound", "" if self.left_at_least else "no set was proved to leave more than nothing"
+            )
+            rows.append(Row("no others can leave less than", self.left_at_least, self.unit, standing))
         return [*rows, Row("states evaluated", self.n_evaluated)]
 
 
@@ -82,11 +85,11 @@ def worst_failures(
 ) -> WorstFailures:
     """The k elements of ``kinds`` whose loss together leaves the measure least.
 
-    All sets of one or two are looked at, one of each class of equal ones; a third and further element is added to
-    the ``keep`` worst sets so far (a beam search), so what it finds is an upper bound on what the worst leaves.
-    Below it lies a bound for bisection bandwidth: an element takes no more from a cut than its links carry, at
-    most half of them where it is a switch. Even splitting can lose more than an element carries, so throughput
-    under ecmp has no such bound.
+    All sets of one or two are looked at, one of each class of equal ones, and of more while the classes are few: the
+    answer is exact then. Else a further element is added to the ``keep`` worst sets so far (a beam search), so what it
+    finds is an upper bound on what the worst leaves. Below it lies a bound for bisection bandwidth: an element takes
+    no more from a cut than its links carry, at most half of them where it is a switch. Even splitting can lose more
+    than an element carries, so that throughput under ecmp has no bound but 0 where not all sets were looked at.
 
     >>> import topo
     >>> answer = worst_failures(topo.leaf_spine(leaves=4, spines=4, hosts_per_leaf=4), 2)
@@ -105,16 +108,18 @@ def worst_failures(
     front: list[tuple[Value, _Chosen]] = [(healthy, ())]
     exhaustive = True
     for step in range(k):
-        found = [pair for _, down in front for pair in search.after(down)]
+        found = list({pair[1]: pair for _, down in front for pair in search.after(down)}.values())
         found.sort(key=lambda pair: (pair[0].lower, -pair[0].cut_off, pair[1]))
-        # Every class of one is kept for the second step, so that all pairs are met; then only the worst.
-        everything = step == 0 and k > 1 and len(found) * n <= _MOST_STATES
-        exhaustive &= step == 0 or (step == 1 and len(front) == search.n_first)
+        if step == k - 1:
+            front = found
+            break
+        # While there are few, a set of every class is taken further, so that all sets are met; then only the worst.
+        few = step == 0 or len(found) * len(fabric.links) <= _MOST_LINKS
+        everything = few and len(found) * n <= _MOST_STATES
+        exhaustive &= everything or len(found) <= keep
         front = found if everything else found[:keep]
-        if step == 0:
-            search.n_first = len(found)
     value, down = front[0]
-    exact = exhaustive and k <= 2 and value.lower == value.upper
+    exact = exhaustive and value.lower == value.upper
     return WorstFailures(
         fabric=fabric.name,
         measure=chosen.name,
@@ -123,7 +128,7 @@ def worst_failures(
         elements=tuple(listed[kind].name(index) for kind, index in down),
         healthy=healthy.lower,
         left=value.upper,
-        left_at_least=value.lower if exhaustive and k <= 2 else _least(chosen, healthy, listed, k),
+        left_at_least=value.lower if exhaustive else _least(chosen, healthy, listed, k),
         cut_off=value.cut_off - healthy.cut_off,
         n_evaluated=search.n_evaluated,
         standing=Standing("exact", "all sets, equal ones once") if exact else Standing("upper bound", "beam search"),
@@ -138,7 +143,6 @@ class _Search:
         self.symmetric = is_symmetric(measure)
         self.label = demand_label(measure)
         self.n_evaluated = 0
-        self.n_first = 0
         self.known: dict[_Chosen, Value] = {}
 
     def after(self, down: _Chosen) -> list[tuple[Value, _Chosen]]:
@@ -164,9 +168,9 @@ class _Search:
 
 
 def _least(measure: Measure, healthy: Value, listed: list[Elements], k: int) -> float:
-    """What any k elements leave at least, by what they carry; nan for measures without such a bound."""
+    """What any k elements leave at least, by what they carry; 0 for measures that may fall by any amount."""
     if not isinstance(measure, BisectionMeasure):
-        return float("nan")
+        return 0.0
     carried = np.sort(np.concatenate([_carried(every) for every in listed]))[::-1]
     return max(0.0, healthy.lower - float(carried[:k].sum()))
 
