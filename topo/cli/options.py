@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 __all__ = [
+    "Against",
     "AssumeGbps",
     "Cluster",
     "Down",
@@ -16,6 +17,7 @@ __all__ = [
     "Format",
     "FormatOption",
     "Keep",
+    "Output",
     "Rate",
     "ReadAs",
     "Seed",
@@ -108,4 +110,19 @@ Workers = Annotated[
 Cluster = Annotated[
     str | None,
     typer.Option("--cluster", metavar="ADDRESS", help="Run on the Dask scheduler at this address instead."),
+]
+
+Against = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--against",
+        metavar="FABRIC|FILE",
+        help="The design it should follow: a name, a spec, a schedule, yesterday's dump. Several make one design. "
+        "Default: what the majority of the wiring does.",
+    ),
+]
+
+Output = Annotated[
+    str | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Where to write. Default: '-', standard output."),
 ]

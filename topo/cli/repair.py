@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from topo.cli.options import AssumeGbps, ReadAs
+from topo.cli.options import Against, AssumeGbps, Output, ReadAs
 
 __all__ = ["ListFormat", "repair"]
 
@@ -25,15 +25,7 @@ def repair(
     wiring: Annotated[
         str, typer.Argument(metavar="WIRING", help="What was cabled: a dump, a cable schedule, a fabric.")
     ],
-    against: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--against",
-            metavar="FABRIC|FILE",
-            help="The design it should follow: a name, a spec, a schedule, yesterday's dump. Several make one design. "
-            "Default: what the majority of the wiring does.",
-        ),
-    ] = None,
+    against: Against = None,
     accept: Annotated[
         str | None,
         typer.Option("--accept", metavar="FILE", help="Known deviations in YAML, which stay as they are."),
@@ -42,10 +34,7 @@ def repair(
         ListFormat | None,
         typer.Option("--format", help="How to write it; html is for paper. Default: as FILE ends, else text."),
     ] = None,
-    output: Annotated[
-        str | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Where to write. Default: '-', standard output."),
-    ] = None,
+    output: Output = None,
     columns: Annotated[
         str | None,
         typer.Option(
