@@ -214,6 +214,226 @@ SX6036 sw2
     P10 -> MT25408 H-2 P1
 """
 
+IBLINKINFO = """\
+Switch: 0x00000000000000a1 MF0;leaf-1:MSB7700/U1:
+      1    1[  ] ==( 4X      25.78125 Gbps Active/  LinkUp)==>       2    1[  ] "n1 mlx5_0" ( )
+      1    2[  ] ==( 2X      53.125 Gbps Active/  LinkUp)==>       3    1[  ] "n2 mlx5_0" ( Could be 4X )
+      1    3[  ] ==(                Down/ Polling)==>             [  ] "" ( )
+CA: n1 mlx5_0:
+      0x00000000000000b1      2    1[  ] ==( 4X      25.78125 Gbps Active/  LinkUp)==>       1    1[  ] "leaf-1" ( )
+0x00000000000000b2 "   n2 mlx5_0"  3  1[  ] ==( 2X 53.125 Gbps Active/  LinkUp)==> 0x00000000000000a1 1  2[  ] "l" ( )
+"""
+NET_DUMP = """\
+# ibdiagnet2.net_dump
+"leaf-1", Mellanox, 0x00000000000000a1, LID 1
+  # : IB# : Sta : PhysSta : MTU : LWA : LSA : FEC mode : Retran : Neighbor Guid : N# : NLID : Neighbor Description
+  1/1/1 : 1 : ACT : LINK UP : 5 : 4x : 50 : RS : NO-RTR : 0x00000000000000b1 : 1 : 2 : "n1 mlx5_0"
+  1/1/2 : 2 : ACT : LINK UP : 5 : 4x : 100 : RS : NO-RTR : 0x00000000000000a2 : 1/1/9 : 3 : "spine-1"
+  1/2/1 : 3 : DOWN : POLL : N/A : N/A : N/A : N/A : N/A : : : :
+"spine-1", Mellanox, 0x00000000000000a2, LID 3
+  # : IB# : Sta : PhysSta : MTU : LWA : LSA : FEC mode : Retran : Neighbor Guid : N# : NLID : Neighbor Description
+  1/1/9 : 17 : ACT : LINK UP : 5 : 4x : 100 : RS : NO-RTR : 0x00000000000000a1 : 2 : 1 : "leaf-1"
+"""
+DB_CSV = """\
+# ibdiagnet
+START_NODES
+NodeDesc,NumPorts,NodeType,ClassVersion,NodeGUID
+"leaf-1",64,2,1,0x00000000000000a1
+"n1 mlx5_0, left",1,1,1,0x00000000000000b1
+END_NODES
+START_PORTS
+NodeGuid,PortGuid,PortNum,LinkWidthActv,LinkSpeedActv
+0x00000000000000a1,0x00000000000000a1,7,2,2048
+0x00000000000000b1,0x00000000000000b1,1,2,2048
+END_PORTS
+START_LINKS
+NodeGuid1,PortNum1,NodeGuid2,PortNum2
+0x00000000000000a1,7,0x00000000000000b1,1
+END_LINKS
+"""
+HTSIM = """\
+# a tree
+Nodes 8
+Tiers 3
+Podsize 4
+
+Tier 0
+Downlink_speed_Gbps 200
+Radix_Down 2
+Radix_Up 2
+Downlink_Latency_ns 1000
+
+Tier 1
+Downlink_speed_Gbps 200
+Radix_Down 2
+Radix_Up 4
+Bundle 1
+
+Tier 2
+Downlink_speed_Gbps 100
+Radix_Down 4
+Bundle 2
+"""
+INFRAGRAPH = """\
+name: clos
+devices:
+- name: server
+  components:
+  - {name: xpu, count: 2, choice: xpu}
+  - {name: nic, count: 2, choice: nic}
+  edges:
+  - {ep1: {component: xpu}, ep2: {component: nic}, link: pcie, scheme: one2one}
+- name: switch
+  components: [{name: asic, count: 1, choice: custom}, {name: port, count: 8, choice: port}]
+instances:
+- {name: host, device: server, count: 2}
+- {name: leaf, device: switch, count: 2}
+links:
+- {name: eth, physical: {bandwidth: {choice: gigabytes_per_second, gigabytes_per_second: 50}}}
+edges:
+- ep1: {instance: "host[0:2]", component: "nic[0]"}
+  ep2: {instance: "leaf[0]", component: "port[0:2]"}
+  link: eth
+  scheme: one2one
+- {ep1: {instance: host, component: "nic[1]"}, ep2: {instance: "leaf[1]", component: "port[::4]"}, link: eth,
+   scheme: one2one}
+- {ep1: {instance: "leaf[0]", component: "port[7]"}, ep2: {instance: "leaf[1]", component: "port[7]"}, link: x,
+   scheme: many2many}
+"""
+TESTBED = """\
+topology:
+  host_interfaces: [0, 1, "2,3"]
+  VMs:
+    ARISTA01T1:
+      vlans: [28, 29]
+      vm_offset: 0
+    ARISTA02T1: {vlans: [30], vm_offset: 1}
+configuration_properties: {common: {dut_type: ToRRouter}}
+configuration: {}
+"""
+LLDP_IOS = """\
+leaf-1#show lldp neighbors
+Capability codes:
+    (R) Router, (B) Bridge, (T) Telephone, (C) DOCSIS Cable Device
+
+Device ID           Local Intf     Hold-time  Capability      Port ID
+spine-1.local.domainGi1/0/1         120        B               17
+spine-2             Gi1/0/2        120        B,R             Gi0/2
+480f.cf28.8a1b      Gi1/0/3        3601                       480f.cf28.8a1b
+
+Total entries displayed: 3
+"""
+LLDP_NXOS = """\
+leaf-1# show lldp neighbors
+Device ID            Local Intf      Hold-time  Capability  Port ID
+spine-1.with.a.long.name
+                     Eth1/1          120        BR          Eth1/17
+spine-2.pod.local  Eth1/2          120        BR            Eth1/18
+server-1             Eth1/3          120                    ens1f0
+"""
+LLDP_EOS = """\
+leaf-1>show lldp neighbors
+Last table change time   : 5 days, 8:24:38 ago
+Port          Neighbor Device ID       Neighbor Port ID    TTL
+---------- ------------------------ ---------------------- ---
+Et1           spine-1                  Ethernet7           120
+Et2           server-1                 0011.2233.4455      120
+"""
+LLDP_EOS_LONG = """\
+leaf-1>show lldp neighbors detail
+Interface Ethernet1 detected 2 LLDP neighbors:
+
+  Neighbor 0011.2233.4455/"0011.2233.4455", age 12 seconds
+  - Chassis ID type: MAC address (4)
+    Chassis ID     : 0011.2233.4455
+  - Port ID type: MAC address(3)
+    Port ID     : "0011.2233.4455"
+  - Port Description: "ens1f0"
+  - System Name: "server-1"
+  Neighbor 0011.2233.4466/"Ethernet2", age 12 seconds
+  - Chassis ID type: MAC address (4)
+    Chassis ID     : 0011.2233.4466
+    Port ID     : "Ethernet2"
+  - System Name: "spine-1.company.com"
+    Port ID                : 0
+
+Interface Ethernet2 detected 0 LLDP neighbors:
+"""
+LLDP_NXOS_LONG = """\
+leaf-1# show lldp neighbors detail
+Chassis id: 0011.2233.4466
+Port id: Ethernet1/7
+Local Port id: Eth1/1
+Port Description: to leaf-1
+System Name: spine-1
+Time remaining: 111 seconds
+
+Chassis id: 0011.2233.4477
+Port id: 0011.2233.4477
+Local Port id: Eth1/2
+Port Description: ens1f0
+System Name: server-1
+Total entries displayed: 2
+"""
+LLDP_SONIC = """\
+admin@leaf-1:~$ show lldp table
+Capability codes: (R) Router, (B) Bridge, (O) Other
+LocalPort    RemoteDevice    RemotePortID       Capability    RemotePortDescr
+-----------  --------------  -----------------  ------------  -----------------
+Ethernet0    spine-1         Ethernet7          BR            to leaf-1
+Ethernet4    server-1        00:11:22:33:44:55  O             ens1f0
+--------------------------------------------------
+Total entries displayed:  2
+"""
+LLDP_CTL = """\
+admin@leaf-1:~$ show lldp neighbors
+-------------------------------------------------------------------------------
+LLDP neighbors:
+-------------------------------------------------------------------------------
+Interface:    Ethernet0, via: LLDP, RID: 1, Time: 0 day, 00:10:00
+  Chassis:
+    ChassisID:    mac 00:11:22:33:44:66
+    SysName:      spine-1
+    SysDescr:     Arista
+    Capability:   Bridge, on
+  Port:
+    PortID:       ifname Ethernet7
+    PortDescr:    to leaf-1
+    TTL:          120
+-------------------------------------------------------------------------------
+Interface:    Ethernet4, via: LLDP, RID: 2, Time: 0 day, 00:10:00
+  Chassis:
+    ChassisID:    mac 00:11:22:33:44:55
+    SysName:      server-1
+  Port:
+    PortID:       mac 00:11:22:33:44:55
+    PortDescr:    ens1f0
+"""
+LLDP_XML = """\
+<?xml version="1.0" encoding="UTF-8"?>
+<lldp label="LLDP neighbors">
+ <interface label="Interface" name="Ethernet0" via="LLDP" rid="1">
+  <chassis label="Chassis"><id label="ChassisID" type="mac">00:11:22:33:44:66</id><name>spine-1</name></chassis>
+  <port label="Port"><id type="ifname">Ethernet7</id><descr>to leaf-1</descr></port>
+ </interface>
+ <interface label="Interface" name="Ethernet4" via="LLDP" rid="2">
+  <chassis label="Chassis"><id label="ChassisID" type="mac">00:11:22:33:44:55</id></chassis>
+  <port label="Port"><id type="mac">00:11:22:33:44:55</id><descr>ens1f0</descr></port>
+ </interface>
+</lldp>
+"""
+OTHER_LLDP = {
+    "IOS": LLDP_IOS,
+    "NX-OS": LLDP_NXOS,
+    "EOS": LLDP_EOS,
+    "EOS detail": LLDP_EOS_LONG,
+    "NX-OS detail": LLDP_NXOS_LONG,
+    "SONiC table": LLDP_SONIC,
+    "lldpctl": LLDP_CTL,
+    "lldpctl XML": LLDP_XML,
+}
+"""More spellings of what LLDP hears."""
+
 SAMPLES: dict[str, tuple[str, tuple[int, int, int]]] = {
     "schedule": (SCHEDULE, (2, 2, 4)),
     "slurm-topology": (SLURM, (4, 3, 6)),
@@ -235,4 +455,10 @@ SAMPLES: dict[str, tuple[str, tuple[int, int, int]]] = {
     "dot": (DOT, (1, 2, 3)),
     "ns-3": (NS3, (3, 1, 4)),
     "ibdm": (IBDM, (2, 2, 3)),
+    "iblinkinfo": (IBLINKINFO, (2, 1, 2)),
+    "ibdiagnet": (NET_DUMP, (1, 2, 2)),
+    "ibdiagnet-csv": (DB_CSV, (1, 1, 1)),
+    "htsim": (HTSIM, (8, 12, 32)),
+    "infragraph": (INFRAGRAPH, (2, 2, 5)),
+    "sonic-testbed": (TESTBED, (4, 3, 7)),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from format_samples import SAMPLES
+from format_samples import OTHER_LLDP, SAMPLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -56,6 +56,13 @@ def test_a_sample_is_recognised_as_what_it_is(name: str) -> None:
     assert sniffed[:1] == [name]
 
 
+@pytest.mark.parametrize("which", OTHER_LLDP)
+def test_every_spelling_of_neighbours_is_recognised(which: str) -> None:
+    text = OTHER_LLDP[which]
+    assert next(row.name for row in TEXTS if row.function(row.sniff)(text)) == "lldp"
+    assert isinstance(outcome(text, "lldp"), Fabric)
+
+
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=40, deadline=None)
 @given(data=st.binary(max_size=300))
@@ -70,7 +77,7 @@ def test_random_bytes(name: str, data: bytes) -> None:
 @given(source=st.randoms(use_true_random=False))
 def test_good_files_damaged(name: str, source: random.Random) -> None:
     """Lines dropped, doubled and shuffled; pieces cut out, doubled and overwritten; signs sprinkled."""
-    text = SAMPLES[name][0]
+    text = SAMPLES[name][0] if name != "lldp" else source.choice([SAMPLES[name][0], *OTHER_LLDP.values()])
     if source.random() < 0.3:
         lines = text.split("\n")
         text = "\n".join(source.choice(lines) for _ in range(source.randrange(2 * len(lines))))

@@ -23,6 +23,7 @@ FILES: dict[str, tuple[str, int, int, int]] = {
     "astra_yml/astra-sim__astra-sim__hgx_h100_32gpu.yml": ("astra-sim", 32, 4, 64),
     "astra_yml/astra-sim__astra-sim__tpu_v3_32_2dtorus.yml": ("astra-sim", 32, 0, 64),
     "astra_yml/astra-sim__astra-sim__tpu_v3_32_ring.yml": ("astra-sim", 32, 0, 32),
+    "astra_yml/astra-sim__astra-sim__8nodes.topo": ("htsim", 8, 12, 32),
     "canu_shcd/Cray-HPE__canu__Full_Architecture_Golden_Config_1.1.5.json": ("paddle", 20, 16, 96),
     "canu_shcd/Cray-HPE__canu__Architecture_Golden_Config_Dellanox.xlsx": ("schedule", 14, 12, 63),
     "canu_shcd/Cray-HPE__canu__Full_Architecture_Golden_Config_1.1.5.xlsx": ("schedule", 20, 20, 106),
@@ -45,6 +46,13 @@ FILES: dict[str, tuple[str, int, int, int]] = {
     "lldp/napalm_ios__inconsistent_domain_name__expected_result.json": ("lldp", 0, 15, 14),
     "lldp/napalm_ios__long_names__expected_result.json": ("lldp", 0, 3, 2),
     "lldp/napalm_ios__missing_hostname__expected_result.json": ("lldp", 0, 3, 2),
+    "lldp/napalm_ios__inconsistent_domain_name__show_lldp_neighbors.txt": ("lldp", 0, 15, 14),
+    "lldp/napalm_ios__inconsistent_domain_name__show_lldp_neighbors_detail.txt": ("lldp", 0, 15, 14),
+    "lldp/napalm_ios__long_names__show_lldp_neighbors.txt": ("lldp", 0, 3, 2),
+    "lldp/napalm_ios__missing_hostname__show_lldp_neighbors.txt": ("lldp", 0, 3, 2),
+    "lldp/networktocode__ntc-templates__arista_eos_show_lldp_neighbors2.raw": ("lldp", 0, 2, 6),
+    "lldp/networktocode__ntc-templates__arista_eos_show_lldp_neighbors_detail.raw": ("lldp", 5, 8, 20),
+    "lldp/networktocode__ntc-templates__cisco_nxos_show_lldp_neighbors_multiline.raw": ("lldp", 0, 10, 15),
     "nccl_topo/Azure__azhpc-images__ncv4-topo.xml": ("nccl", 4, 0, 4),
     "nccl_topo/Azure__azhpc-images__ndv2-topo.xml": ("nccl", 8, 0, 9),
     "nccl_topo/Azure__azhpc-images__ndv4-topo.xml": ("nccl", 8, 0, 20),
@@ -97,6 +105,10 @@ FILES: dict[str, tuple[str, int, int, int]] = {
     ),
     "sonic_minigraph/sonic-net__sonic-buildimage__sample_graph.xml": ("sonic-minigraph", 0, 3, 2),
     "sonic_minigraph/sonic-net__sonic-buildimage__simple-sample-graph-case.xml": ("sonic-minigraph", 3, 6, 6),
+    "sonic_topo/sonic-net__sonic-mgmt__topo_lt2-o128.yml": ("sonic-testbed", 0, 127, 126),
+    "sonic_topo/sonic-net__sonic-mgmt__topo_t0-isolated-d128u128s2.yml": ("sonic-testbed", 128, 131, 258),
+    "sonic_topo/sonic-net__sonic-mgmt__topo_t0.yml": ("sonic-testbed", 28, 5, 32),
+    "sonic_topo/sonic-net__sonic-mgmt__topo_t1-64-lag.yml": ("sonic-testbed", 0, 25, 28),
     "topograph_model/NVIDIA__topograph__dual-xclr-irregular.yaml": ("topograph", 255, 34, 288),
     "topograph_model/NVIDIA__topograph__dual-xclr-regular.yaml": ("topograph", 96, 19, 114),
     "topograph_model/NVIDIA__topograph__large.yaml": ("topograph", 96, 19, 114),
@@ -132,7 +144,7 @@ REFUSED: dict[str, str] = {
     "wiring_csv/ufm_ndt__neg_incorrect_columns.ndt": ":1: the columns of this cable schedule are not known",
 }
 # Kinds of files that no reader takes, or that have tests of their own.
-ELSEWHERE = {"ibnetdiscover", "devicetype", "sonic_topo", "nvidia_smi_topo"}
+ELSEWHERE = {"ibnetdiscover", "devicetype", "nvidia_smi_topo"}
 
 
 @pytest.mark.parametrize("path", FILES)
@@ -155,11 +167,9 @@ def test_no_file_of_a_kind_that_is_read_is_left_out(shared_data: Path) -> None:
     left = {path for path in found - FILES.keys() - REFUSED.keys() if path.split("/")[0] not in ELSEWHERE}
     assert left == {
         "PROVENANCE.tsv",
-        "astra_yml/astra-sim__astra-sim__8nodes.topo",  # htsim
         "ibnl/kalcher__infiniband_topology__pentagon.ibnl.json",
         "netq/NVIDIA__topograph__computeNodes.json",  # no link in it
         "slurm_topology/HicrestLaboratory__JobPlacer__jupiter_sinfo.txt",  # a state, not a fabric
-        *(path for path in found if path.startswith("lldp/") and path.endswith((".txt", ".raw"))),
     }
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from topo.fabric import Fabric
     from topo.io.written import Written
 
-__all__ = ["FORMATS", "Format", "fabric_of_bytes", "fabric_of_text", "read", "write", "writer_of"]
+__all__ = ["FORMATS", "Format", "fabric_of_bytes", "fabric_of_text", "format_of", "read", "write", "writer_of"]
 
 _HEAD = 1 << 18
 
@@ -98,6 +98,21 @@ def fabric_of_bytes(data: bytes, source: str, *, format: str | None = None, **op
     rest = {name: value for name, value in options.items() if name != "assume_gbps"}
     fabric: Fabric = chosen.function(chosen.read)(data, source, **_options(chosen, **rest))
     return _at_rate(fabric, rate)
+
+
+def format_of(data: bytes, source: str) -> Format:
+    """The format that the bytes of a file are in, by their content.
+
+    >>> format_of(b'graph "g" { "leaf":"swp1" -- "host":"eth0" }', "t.dot").name
+    'dot'
+
+    :raises FormatError: no known format.
+    :raises InputError: nothing but blanks, or an archive that is no workbook.
+    """
+    from topo.io.text import text_of
+
+    chosen = next((row for row in FORMATS if row.takes_bytes and row.function(row.sniff)(data)), None)
+    return chosen or _recognised(text_of(data, source), source)
 
 
 def fabric_of_text(

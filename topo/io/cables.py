@@ -19,6 +19,15 @@ from topo.units import parse_gbps
 
 __all__ = ["LINK_KINDS", "NODE_COLUMNS", "CableBook", "Rate"]
 
+_LANES = re.compile(
+    r"\s*(?:(?P<width>1|2|4|8|12)\s*x\s+(?P<lane>\d{1,3}(?:\.\d{1,5})?)\s*gbps"
+    r"|(?P<word>hdr|ndr|xdr)(?P<port>100|200|400|800))\s*\Z",
+    re.IGNORECASE,
+)
+"""Lanes times the signal of a lane, and names of a generation with the rate of the port."""
+
+_SIGNALS = {10.3125: 10.0, 14.0625: 14.0, 25.78125: 25.0, 26.5625: 25.0, 53.125: 50.0, 106.25: 100.0, 212.5: 200.0}
+
 _KINDS = frozenset({
     "switch", "host", "router", "storage_switch", "nic", "accelerator", "manager", "unknown",
     "scale_up_switch", "pcie_switch", "cpu", "aggregation", "memory", "optical_switch",
@@ -45,6 +54,8 @@ class Rate:
     def of(cls, text: str | float | None, *, default_unit: str = "") -> Rate:
         """The rate of a cell; ``default_unit`` is that of a bare number.
 
+        ``4X 25.78125 Gbps`` is lanes times the signal of a lane, nominal 100; ``NDR200`` the rate of the port.
+
         >>> Rate.of("400G").gbps, Rate.of("40000", default_unit="M").gbps, Rate.of("").status == MISSING
         (400.0, 40.0, True)
         """
@@ -57,7 +68,7 @@ class Rate:
                 text = f"{text.strip()}{default_unit}"
             elif not isinstance(text, str) and default_unit:
                 text = f"{float(text):.12g}{default_unit}" if float(text) < 1e15 else str(text)
-            gbps = parse_gbps(text)
+            gbps = _lanes_gbps(text) if isinstance(text, str) and _LANES.match(text) else parse_gbps(text)
         except (ParameterError, OverflowError):
             return cls(status=UNKNOWN)
         return cls(gbps, STATED) if gbps > 0 else cls(status=UNKNOWN)
@@ -286,6 +297,14 @@ class CableBook:
 
         self.settle_kinds()
         return fabric_of_book(self, name, infer=infer)
+
+
+def _lanes_gbps(text: str) -> float:
+    found = _LANES.match(text)
+    if found is None or found["port"]:
+        return float(found["port"]) if found else float("nan")
+    lane = float(found["lane"])
+    return int(found["width"]) * _SIGNALS.get(lane, lane)
 
 
 def _is_number(text: str, below: int) -> bool:

@@ -23,6 +23,8 @@ _TOKEN = re.compile(
     r"|(?P<word>[^\s{}\[\]=;,:\"<>-]+(?:-(?![->])[^\s{}\[\]=;,:\"<>-]*)*|-?\d+(?:\.\d+)?)",
     re.DOTALL,
 )
+_FILES = frozenset({"image", "imagepath", "shapefile", "fontpath", "stylesheet", "config"})
+_MOST_PAIRS = 1_000_000
 _MOST_DEPTH = 32
 _SPEEDS = ("capacity_gbps", "speed", "bandwidth", "rate", "capacity")
 
@@ -200,6 +202,8 @@ class _Parser:
                 else:
                     self.at += 1
             self.at += 1
+        for key in _FILES & said.keys():
+            self.book.notes.add("attribute that names a file, not followed", f"{key}={quoted(said[key], 40)}")
         return said
 
     def _node(self, ends: _Ends, said: dict[str, str]) -> None:
@@ -214,6 +218,12 @@ class _Parser:
             return
         rate = Rate.of(next((said[key] for key in _SPEEDS if said.get(key)), None))
         kind = said.get("kind", "") if said.get("kind") in LINK_KINDS else ""
+        n = len(a.nodes) * len(b.nodes)
+        if n > _MOST_PAIRS:
+            said_n = f"an edge between groups of {len(a.nodes):,} and {len(b.nodes):,} nodes"
+            raise FormatError(
+                f"{said_n} stands for {n:,}; at most {_MOST_PAIRS:,}", path=self.book.source or None, line=a.line
+            )
         for node_a, port_a in a.nodes:
             for node_b, port_b in b.nodes:
                 if not node_a or not node_b:

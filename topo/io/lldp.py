@@ -1,10 +1,9 @@
-"""Read what switches hear from their neighbours (LLDP) as JSON: EOS, NAPALM, lldpctl; one device a file, or several."""
+"""Read what switches hear from their neighbours (LLDP), as JSON, XML or text; one device a file, or several files."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
@@ -12,27 +11,21 @@ from topo.errors import FormatError
 from topo.fabric import Fabric
 from topo.io.cables import CableBook
 from topo.io.json_text import looks_like_json, parse_json
+from topo.io.lldp_heard import Heard, heard
+from topo.io.lldp_text import is_lldp_text, is_lldp_xml, text_outputs, xml_neighbours
 from topo.io.notes import quoted
 
 __all__ = ["is_lldp", "read_lldp", "read_lldp_files"]
 
 _SIGNS = re.compile(r'"(?:lldpNeighbors|lldpNeighborInfo|remote_system_name|remote_port|hostname|lldp)"\s*:')
-_MAC = re.compile(r"(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}\Z|(?:[0-9a-f]{4}\.){2}[0-9a-f]{4}\Z", re.IGNORECASE)
 _SHORT = re.compile(r"([A-Za-z-]+)\s*(\d.*)\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class _Heard:
-    """One neighbour on one local port."""
-
-    port: str
-    far: str
-    far_port: str
-
-
 def is_lldp(head: str) -> bool:
-    """Whether it is JSON with the keys of LLDP neighbours."""
-    return looks_like_json(head) and _SIGNS.search(head) is not None and '"nodes"' not in head
+    """Whether it is JSON with the keys of LLDP neighbours, lldpctl's XML, or a table or list that a switch prints."""
+    if looks_like_json(head):
+        return _SIGNS.search(head) is not None and '"nodes"' not in head
+    return is_lldp_xml(head) or is_lldp_text(head)
 
 
 def read_lldp(text: str, source: str = "", *, hosts: Sequence[str] = ()) -> Fabric:
@@ -47,7 +40,7 @@ def read_lldp(text: str, source: str = "", *, hosts: Sequence[str] = ()) -> Fabr
     (['l1', 's1'], 'both ends')
 
     :raises FormatError: no neighbour in it.
-    :raises InputError: not JSON.
+    :raises InputError: neither text of a switch nor JSON nor XML.
     """
     return read_lldp_files([(text, source)], hosts=hosts)
 
@@ -62,31 +55,49 @@ def read_lldp_files(texts: Sequence[tuple[str, str]], *, hosts: Sequence[str] = 
     """
     first = texts[0][1] if texts else ""
     book = CableBook(first, "read_lldp", evidence="found", hosts=hosts)
-    heard: dict[str, list[_Heard]] = {}
+    told: dict[str, list[Heard]] = {}
     for text, source in texts:
-        for device, value in _devices(parse_json(text, source), source):
-            if device in heard:
+        for device, listed in _outputs(book, text, source):
+            if device in told:
                 raise FormatError(
                     f"device {quoted(device, 60)} is there twice; give each file once", path=source or None
                 )
-            heard[device] = list(_neighbours(book, device, value))
-    if not any(heard.values()):
+            told[device] = listed
+    if not any(told.values()):
+        book.refuse_misread("LLDP neighbours") if book.odd else None
         raise FormatError("no LLDP neighbour in it; give the output of the device as JSON", path=first or None)
     if len(texts) > 1:
         book.notes.add(f"{len(texts)} files, a device each")
-    for device in heard:
+    for device in told:
         book.node(device, kind="switch")
-    ports = {device: {each.port for each in listed} for device, listed in heard.items()}
     by_short: dict[str, list[str]] = {}
-    for device in heard:
+    for device in told:
         by_short.setdefault(device.split(".")[0].casefold(), []).append(device)
-    for device, listed in heard.items():
+    ports = {device: {each.port for each in listed} for device, listed in told.items()}
+    for device, listed in told.items():
         for each in listed:
-            far = _matched(book, heard, by_short, each.far)
-            far_port = _port_of(ports.get(far, set()), each.far_port)
-            book.cable(book.port(device, each.port), book.port(far, far_port) if far_port else book.free_port(far))
+            far = _matched(book, told, by_short, each)
+            far_port = _port_of(book, ports.get(far, set()), each)
+            near = book.port(device, each.port) if each.port else book.free_port(device)
+            book.cable(near, book.port(far, far_port) if far_port else book.free_port(far), line=each.line)
     book.refuse_misread("LLDP neighbours")
     return book.to_fabric()
+
+
+def _outputs(book: CableBook, text: str, source: str) -> Iterator[tuple[str, list[Heard]]]:
+    """Each device of a text with what it hears."""
+    device = _device_of(source)
+    if looks_like_json(text[:1000]):
+        for name, value in _devices(parse_json(text, source), source):
+            yield name, list(_neighbours(book, name, value))
+    elif text.lstrip()[:1] == "<":
+        yield device, list(xml_neighbours(book, device, text, source))
+    else:
+        yield from text_outputs(book, text, device).items()
+
+
+def _device_of(source: str) -> str:
+    return PurePath(source).name.split(".")[0] or "device"
 
 
 def _devices(value: Any, source: str) -> Iterator[tuple[str, Any]]:
@@ -95,21 +106,21 @@ def _devices(value: Any, source: str) -> Iterator[tuple[str, Any]]:
     if values and all(isinstance(each, dict) and _is_output(each) for each in values):
         yield from ((str(name), each) for name, each in value.items())
         return
-    yield PurePath(source).name.split(".")[0] or "device", value
+    yield _device_of(source), value
 
 
 def _is_output(value: dict[str, Any]) -> bool:
     return "lldpNeighbors" in value or "lldp" in value or any(isinstance(each, list) for each in value.values())
 
 
-def _neighbours(book: CableBook, device: str, value: Any) -> Iterator[_Heard]:
+def _neighbours(book: CableBook, device: str, value: Any) -> Iterator[Heard]:
     if not isinstance(value, dict):
         raise FormatError("an object with ports is wanted at the top", path=book.source or None)
     listed = value.get("lldpNeighbors")
     if isinstance(listed, list):
         for each in listed:
             said = each if isinstance(each, dict) else {}
-            yield from _one(book, device, said.get("port"), said.get("neighborDevice"), said.get("neighborPort"), "")
+            yield from heard(book, device, said.get("port"), said.get("neighborDevice"), said.get("neighborPort"), "")
     elif isinstance(value.get("lldp"), (dict, list)):
         yield from _lldpctl(book, device, value["lldp"])
     else:
@@ -119,7 +130,7 @@ def _neighbours(book: CableBook, device: str, value: Any) -> Iterator[_Heard]:
                 yield from _detail(book, device, str(port), each)
 
 
-def _detail(book: CableBook, device: str, port: str, said: Any) -> Iterator[_Heard]:
+def _detail(book: CableBook, device: str, port: str, said: Any) -> Iterator[Heard]:
     said = said if isinstance(said, dict) else {}
     info = said.get("neighborInterfaceInfo")
     info = info if isinstance(info, dict) else {}
@@ -127,10 +138,10 @@ def _detail(book: CableBook, device: str, port: str, said: Any) -> Iterator[_Hea
     name = name or said.get("chassisId") or said.get("remote_chassis_id")
     far = info.get("interfaceId_v2") or info.get("interfaceId") or said.get("remote_port") or said.get("port")
     about = info.get("interfaceDescription") or said.get("remote_port_description") or ""
-    yield from _one(book, device, port, name, far, about)
+    yield from heard(book, device, port, name, far, about)
 
 
-def _lldpctl(book: CableBook, device: str, value: Any) -> Iterator[_Heard]:
+def _lldpctl(book: CableBook, device: str, value: Any) -> Iterator[Heard]:
     """``lldpctl -f json``: interfaces as an object or a list; every name and id may be text or an object."""
     groups = value if isinstance(value, list) else [value]
     for group in groups:
@@ -144,12 +155,12 @@ def _lldpctl(book: CableBook, device: str, value: Any) -> Iterator[_Heard]:
                     yield from _lldpctl_one(book, device, str(port), one if isinstance(one, dict) else {})
 
 
-def _lldpctl_one(book: CableBook, device: str, port: str, said: dict[str, Any]) -> Iterator[_Heard]:
+def _lldpctl_one(book: CableBook, device: str, port: str, said: dict[str, Any]) -> Iterator[Heard]:
     chassis, far = _first(said.get("chassis")), _first(said.get("port"))
     name = _value(chassis.get("name"))
     if not name and len(chassis) == 1:
         name = next(iter(chassis))
-    yield from _one(
+    yield from heard(
         book, device, port, name or _value(chassis.get("id")), _value(far.get("id")), _value(far.get("descr"))
     )
 
@@ -168,40 +179,52 @@ def _value(said: Any) -> str:
     return said if isinstance(said, str) else ""
 
 
-def _one(book: CableBook, device: str, port: Any, name: Any, far: Any, about: Any) -> Iterator[_Heard]:
-    port, name, far, about = (str(each).strip().strip('"') if each else "" for each in (port, name, far, about))
-    if not port or not name:
-        book.misfit("neighbour without a name or a local port", f"{device} {port} {name}", 0)
-        return
-    if _MAC.match(far) and about:
-        book.notes.add("neighbour's port told by its MAC address; its description is taken", f"{name} {far}: {about}")
-        far = about
-    yield _Heard(port, name, far)
-
-
-def _matched(book: CableBook, heard: dict[str, list[_Heard]], by_short: dict[str, list[str]], name: str) -> str:
-    """The device that a neighbour's name means: exactly, then without its domain where one alone fits."""
-    if name in heard:
+def _matched(book: CableBook, told: dict[str, list[Heard]], by_short: dict[str, list[str]], each: Heard) -> str:
+    """The device that a neighbour's name means: exactly, without its domain, or by its beginning, if one alone fits."""
+    name = each.far
+    if name in told:
         return name
     close = by_short.get(name.split(".")[0].casefold(), [])
     same = [device for device in close if "." not in device or "." not in name or device.casefold() == name.casefold()]
     if len(same) == 1:
         return same[0]
     if len(same) > 1:
-        book.notes.add("name fits several devices, kept apart", f"{name}: {', '.join(same[:4])}", severity="warning")
+        said = f"{name}: {', '.join(same[:4])}"
+        book.notes.add("name fits several devices, kept apart", said, each.line, severity="warning")
+    elif each.cut:
+        begun = [device for device in told if device.startswith(name)]
+        if len(begun) == 1:
+            book.notes.add("name cut short, taken for the device that begins so", f"{name}: {begun[0]}", each.line)
+            return begun[0]
+        book.notes.add("name as long as its column, it may have lost its end", name, each.line, severity="warning")
     return name
 
 
-def _port_of(known: set[str], label: str) -> str:
-    """The port among a device's own that a neighbour's word for it means."""
+def _port_of(book: CableBook, known: set[str], each: Heard) -> str:
+    """The port among a device's own that a neighbour's word for it means, or else its description."""
+    label = each.far_port
+    for said in (label, each.about):
+        found = _fitting(known, said)
+        if found:
+            if said != label:
+                book.notes.add("neighbour's port found by its description", f"{each.far} {label}: {said}", each.line)
+            return found
+    return label
+
+
+def _fitting(known: set[str], label: str) -> str:
     if label in known:
         return label
     found = _SHORT.match(label)
     if found is None:
-        return label
+        return ""
     fits = [
         port
         for port in known
-        if (own := _SHORT.match(port)) and own[2] == found[2] and own[1].lower().startswith(found[1].lower())
+        if (own := _SHORT.match(port)) and own[2] == found[2] and _is_short(own[1].lower(), found[1].lower())
     ]
-    return fits[0] if len(fits) == 1 else label
+    return fits[0] if len(fits) == 1 else ""
+
+
+def _is_short(one: str, other: str) -> bool:
+    return one.startswith(other) or other.startswith(one)

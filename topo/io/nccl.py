@@ -20,12 +20,12 @@ from topo.table import Labels
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-__all__ = ["is_nccl", "read_nccl"]
+__all__ = ["XGMI_GBPS", "is_nccl", "nvlink_gbps", "read_nccl"]
 
 _SYSTEM = re.compile(r"<(?:system|graphs)\b[^>]*>")
 _GT = re.compile(r"\s*(\d{1,4}(?:\.\d{1,3})?)\s*GT/s", re.IGNORECASE)
 _CODING = {2.5: 0.8, 5.0: 0.8, 8.0: 128 / 130, 16.0: 128 / 130, 32.0: 128 / 130, 64.0: 242 / 256}
-_XGMI_GBPS = {
+XGMI_GBPS = {
     **dict.fromkeys(("908", "gfx908"), 368.0),
     **dict.fromkeys(("910", "90a", "gfx90a"), 400.0),
     **dict.fromkeys(("940", "gfx940", "gfx941", "gfx942"), 512.0),
@@ -174,11 +174,11 @@ def _gpu(host: _Host, element: Element, row: int) -> None:
     host.index[row] = _number(element.get("dev"))
     sm, gcn = _number(element.get("sm")), (element.get("gcn") or "").lower()
     host.part[row] = clean(gcn or (f"sm_{sm}" if sm > 0 else ""))
-    host.rate[row] = _XGMI_GBPS.get(gcn, float("nan")) if gcn else _nvlink_gbps(sm)
+    host.rate[row] = XGMI_GBPS.get(gcn, float("nan")) if gcn else nvlink_gbps(sm)
     _children(host, element, row)
 
 
-def _nvlink_gbps(sm: int) -> float:
+def nvlink_gbps(sm: int) -> float:
     """Nominal rate of one NVLink by compute capability: 20 GB/s, 25 GB/s, or 50 GB/s from Blackwell on."""
     if 60 <= sm < 70:
         return 160.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-__all__ = ["HostPort", "cage_of", "expand_ports", "host_port", "side_of_port"]
+__all__ = ["HostPort", "PortPlace", "cage_of", "expand_ports", "host_port", "place_of_port", "side_of_port"]
 
 _HOST = re.compile(
     r"(?:.*\b)?(?:hca|mlx\d*_|mthca|nic|gpu|ocp|pcie|bmc|rail|bond|roce|cx-?\d|ib[\s_-]?port|ib\d|ib[ps]\d|en[opsx]\w*\d"
@@ -20,6 +20,7 @@ _SWITCH = re.compile(
 _CAGES = (
     re.compile(r"(?P<cage>swp\d+)s\d+\Z", re.IGNORECASE),
     re.compile(r"(?P<cage>p\d+)\.\d+\Z", re.IGNORECASE),
+    re.compile(r"(?P<cage>sw\d+)p\d+(?:s\d+)?\Z", re.IGNORECASE),
     re.compile(r"(?P<cage>[a-z]*\s?\d+/\d+)/\d+(?:/\d+)?\Z", re.IGNORECASE),
 )
 _DEVICE = re.compile(
@@ -29,6 +30,26 @@ _DEVICE = re.compile(
 )
 _RANGE = re.compile(r"(\d+)-(\d+)\Z")
 _MOST_PORTS = 64
+
+
+_PLACES = (
+    re.compile(r"swp(?P<cage>\d{1,4})(?:s(?P<leg>\d{1,2}))?\Z", re.IGNORECASE),
+    re.compile(r"sw(?P<cage>\d{1,4})p(?P<port>\d{1,4})(?:s(?P<leg>\d{1,2}))?\Z", re.IGNORECASE),
+    re.compile(r"p(?P<cage>\d{1,4})\.(?P<port>\d{1,4})\Z", re.IGNORECASE),
+    re.compile(r"blade\s?(?P<unit>\d{1,4})[_\s]port\s?(?P<cage>\d{1,4})/(?P<port>\d{1,4})\Z", re.IGNORECASE),
+    re.compile(r"(?P<unit>\d{1,4})/(?P<cage>\d{1,4})/(?P<port>\d{1,4})(?:/(?P<leg>\d{1,2}))?\Z"),
+    re.compile(r"(?:e|et|eth|ethernet)\s?(?P<unit>\d{1,4})/(?P<cage>\d{1,4})(?:/(?P<leg>\d{1,2}))?\Z", re.IGNORECASE),
+    re.compile(r"(?:e|et|eth|ethernet|port\s?)?(?P<cage>\d{1,4})\Z", re.IGNORECASE),
+)
+
+
+class PortPlace(NamedTuple):
+    """Where a port of a switch sits, as its name says; -1 for what the name does not say."""
+
+    unit: int
+    cage: int
+    port: int
+    leg: int
 
 
 class HostPort(NamedTuple):
@@ -62,6 +83,24 @@ def cage_of(label: str) -> str:
         if found:
             return found["cage"]
     return ""
+
+
+def place_of_port(label: str) -> PortPlace:
+    """Unit (slot, blade, ASIC), cage, port of the cage and leg of the breakout that a switch's port name says.
+
+    ``1/1/2/1`` is ASIC 1, cage 1, port 2, leg 1 (Quantum-2); ``Blade 16_Port 2/20`` ASIC 2 of leaf 16 and its port
+    20. ``1/3`` is left alone: port 3 of cage 1 in one tool, leg 3 of port 1 in another. An alias says the place of
+    a cage, a SONiC name a lane: neither is changed into the other.
+
+    >>> place_of_port("swp17s0"), place_of_port("1/1/2/1")
+    (PortPlace(unit=-1, cage=17, port=-1, leg=0), PortPlace(unit=1, cage=1, port=2, leg=1))
+    """
+    for pattern in _PLACES:
+        found = pattern.match(label.strip())
+        if found:
+            said = found.groupdict()
+            return PortPlace(*(int(said.get(key) or -1) for key in PortPlace._fields))
+    return PortPlace(-1, -1, -1, -1)
 
 
 def host_port(host: str, label: str) -> HostPort:

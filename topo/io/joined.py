@@ -1,0 +1,140 @@
+"""Several files, each a part of one fabric, joined: equal nodes are one, and a cable that two list is one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from topo.errors import ParameterError
+from topo.fabric import Fabric, LinkTable, Note, PortTable
+from topo.io.descriptions import natural_key
+from topo.io.infer import infer_structure
+from topo.table import Array, Labels, appended
+
+__all__ = ["one_fabric"]
+
+_OF_A_PART = re.compile(r"tiers are distances|\d+ (?:rail|plane|pod)s?\b|no host is known|\d+ switch\(es\) reach no")
+"""What was inferred of a part alone, and is inferred anew of the whole."""
+
+
+def one_fabric(parts: Sequence[Fabric]) -> Fabric:
+    """One fabric of several files: equal names (GUIDs where there are) are one node, equal ports one port.
+
+    A cable that several files list is one. Tiers, rails, pods and planes are inferred anew from all cables together.
+
+    >>> from topo.io import fabric_of_text
+    >>> head = "A-Node Name,A-Port,Z-Node Name,Z-Port"
+    >>> one = "leaf-1,1,host-1,HCA-1"
+    >>> hosts = fabric_of_text(f"{head}\\n{one}\\nleaf-2,1,host-2,HCA-1\\n", "hosts.csv")
+    >>> spines = fabric_of_text(f"{head}\\nleaf-1,9,spine-1,1\\nleaf-2,9,spine-1,2\\n{one}\\n", "up.csv")
+    >>> both = one_fabric([hosts, spines])
+    >>> len(both.nodes), len(both.links), both.nodes.tier.tolist(), both.links.source.values().tolist()[-1]
+    (5, 4, [1, 0, 1, 0, 2], 'up.csv')
+
+    :raises ParameterError: no part.
+    """
+    if not parts:
+        raise ParameterError("no part of a fabric is given; give one at least")
+    if len(parts) == 1:
+        return parts[0]
+    whole = reduce(_joined, parts)
+    devices = _devices(whole)
+    if any(devices):
+        nodes = replace(whole.nodes, local_index=_places(whole, devices))
+        whole = replace(whole, nodes=nodes)
+    name = " + ".join(part.name for part in parts)
+    kept = tuple(text for text in whole.origin.assumptions if not _OF_A_PART.match(text))
+    notes = tuple(note for note in whole.origin.notes if not _OF_A_PART.match(note.text))
+    whole = replace(whole, name=name, origin=replace(whole.origin, assumptions=kept, notes=notes))
+    return infer_structure(whole, device=Labels.of(devices) if any(devices) else None)
+
+
+def _joined(one: Fabric, other: Fabric) -> Fabric:
+    """Both as one; the rows of the first keep their numbers."""
+    node = _rows(_identities(one), _identities(other))
+    nodes = other.nodes.take(np.flatnonzero(node >= len(one.nodes)))
+    whole = appended(one.nodes, len(nodes), **_columns(nodes))
+    ports_one = list(zip(one.ports.node.tolist(), one.ports.label.values().tolist(), strict=True))
+    ports_other = list(zip(node[other.ports.node].tolist(), other.ports.label.values().tolist(), strict=True))
+    port = _rows(ports_one, ports_other)
+    new = np.flatnonzero(port >= len(one.ports))
+    columns = _columns(other.ports.take(new)) | {"node": node[other.ports.node[new]]}
+    columns["cage"] = _behind(one.ports.cage, columns["cage"])
+    ports: PortTable = appended(one.ports, len(new), **columns)
+    links = _links(one, other, port)
+    origin = replace(
+        one.origin,
+        sources=(*one.origin.sources, *other.origin.sources),
+        assumptions=tuple(dict.fromkeys((*one.origin.assumptions, *other.origin.assumptions))),
+        notes=(*one.origin.notes, *other.origin.notes, *_unlike(one, other, node)),
+    )
+    return replace(one, nodes=whole, ports=ports, links=links, origin=origin)
+
+
+def _links(one: Fabric, other: Fabric, port: Array) -> LinkTable:
+    a, b = port[other.links.port_a], port[other.links.port_b]
+    known = {(min(pair), max(pair)) for pair in zip(one.links.port_a.tolist(), one.links.port_b.tolist(), strict=True)}
+    new = np.array([(min(p), max(p)) not in known for p in zip(a.tolist(), b.tolist(), strict=True)], bool)
+    columns = _columns(other.links.take(np.flatnonzero(new))) | {"port_a": a[new], "port_b": b[new]}
+    columns["cable"] = _behind(one.links.cable, columns["cable"])
+    return appended(one.links, int(new.sum()), **columns)
+
+
+def _columns(table: Any) -> dict[str, Any]:
+    return {name: getattr(table, name) for name in table.columns()}
+
+
+def _behind(own: Array, more: Array) -> Array:
+    """Numbers behind those of the first fabric; -1 stays none."""
+    return np.where(more >= 0, more + own.max(initial=-1) + 1, -1)
+
+
+def _identities(fabric: Fabric) -> list[str]:
+    nodes = fabric.nodes
+    return [uid or name for uid, name in zip(nodes.uid.tolist(), nodes.name.tolist(), strict=True)]
+
+
+def _rows(own: Sequence[Any], more: Sequence[Any]) -> Array:
+    """Row of each of ``more``: that of its equal, else a new one behind; what comes twice on a side stays two."""
+    first: dict[Any, int] = {}
+    for row, key in enumerate(own):
+        first.setdefault(key, row)
+    rows, n = np.empty(len(more), np.int64), len(own)
+    for i, key in enumerate(more):
+        row = first.pop(key, -1)
+        if row < 0:
+            row, n = n, n + 1
+        rows[i] = row
+    return rows
+
+
+def _unlike(one: Fabric, other: Fabric, node: Array) -> tuple[Note, ...]:
+    """Nodes that are an endpoint in one file and a switch in the other."""
+    shared = np.flatnonzero(node < len(one.nodes))
+    unlike = shared[other.nodes.is_endpoint[shared] != one.nodes.is_endpoint[node[shared]]]
+    source = other.origin.sources[0] if other.origin.sources else ""
+    said = "is a host in one file and a switch in another; the first holds"
+    return tuple(Note(f"{other.nodes.name[row]} {said}", source, severity="warning") for row in unlike.tolist())
+
+
+def _devices(fabric: Fabric) -> list[str]:
+    """Each adapter's name inside its host, '' for what is none."""
+    names, hosts = fabric.nodes.name.tolist(), fabric.nodes.host.values().tolist()
+    inside = [bool(host) and name.startswith(f"{host} ") for name, host in zip(names, hosts, strict=True)]
+    return [name[len(host) + 1 :] if held else "" for name, host, held in zip(names, hosts, inside, strict=True)]
+
+
+def _places(fabric: Fabric, devices: Sequence[str]) -> Array:
+    """Place of each adapter among those of its host, which no single file may have shown together."""
+    places = fabric.nodes.local_index.copy()
+    hosts = fabric.nodes.host.codes.tolist()
+    adapters = [row for row, device in enumerate(devices) if device]
+    count: dict[int, int] = {}
+    for row in sorted(adapters, key=lambda row: natural_key(devices[row])):
+        places[row] = count[hosts[row]] = count.get(hosts[row], -1) + 1
+    return places
