@@ -238,7 +238,7 @@ def test_assumed_rates_reach_the_reader(folder: Path) -> None:
         ("./zzz", "no such file"),
         ("none.yaml", "no such file"),
         ("none.topo", "no such file"),
-        (".", "this is a folder"),
+        (".", "there is no file in this folder"),
     ],
 )
 def test_what_cannot_be_meant(folder: Path, name: str, said: str) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from topo.document import nearest
 from topo.errors import InputError, ParameterError
@@ -144,14 +144,26 @@ def _entry(spec: Spec, path: Path) -> CatalogEntry:
     )
 
 
-def load(name_or_path: str | Path, *, assume_gbps: float | str | None = None, format: str | None = None) -> Fabric:
+def load(
+    name_or_path: str | Path | Sequence[str | Path],
+    *,
+    assume_gbps: float | str | None = None,
+    format: str | None = None,
+    columns: Mapping[str, str | int] | None = None,
+    hosts: str | Sequence[str] | None = None,
+    levels: Sequence[str] | None = None,
+) -> Fabric:
     """The fabric of a name in the catalogue, of a spec file, or of a file from outside; ``-`` is standard input.
 
     A plain name of the catalogue always means the catalogue, whatever files lie about: write ``./name`` for a
     file of that name. A spec is known by its ending (``.yaml``, ``.yml``) unless
     it is plainly another tool's file, else by a line that begins ``builder:`` or
     ``parameters:``. With ``format`` the argument is always a file: ``spec``, or a format of :func:`topo.io.read`,
-    whose ``assume_gbps`` this is. A built fabric has no unknown rates, so that it changes nothing there.
+    whose ``assume_gbps``, ``columns``, ``hosts`` and ``levels`` these are. A built fabric has no unknown rates, so
+    that ``assume_gbps`` changes nothing there; the others are refused for it.
+
+    Several files, or a folder of them, make one fabric: equal names are one node, and a cable that two files list is
+    one. An option is used for each file that takes it then.
 
     >>> import topo
     >>> fabric = topo.load("nvidia-superpod-h100-1su")
@@ -159,27 +171,63 @@ def load(name_or_path: str | Path, *, assume_gbps: float | str | None = None, fo
     (248, 12, 'DGX SuperPOD H100, 1 scalable unit')
 
     :raises InputError: no such name or file (the nearest names are told), or the file cannot be used.
-    :raises ParameterError: an unknown ``format`` or a rate that is none.
+    :raises ParameterError: an unknown ``format``, a rate that is none, or an option that no file takes.
     """
+    options = {"columns": columns, "hosts": hosts, "levels": levels}
+    given = {name: value for name, value in options.items() if value is not None}
+    if isinstance(name_or_path, (str, Path)):
+        if not _is_folder(name_or_path):
+            return _load_one(name_or_path, assume_gbps, format, given)
+        name_or_path = [name_or_path]
+    if not isinstance(name_or_path, (list, tuple)):
+        raise ParameterError(f"{shorten(repr(name_or_path))} is no name, no path and no list of paths")
+    paths = list(name_or_path)
+    if len(paths) == 1 and not _is_folder(paths[0]):
+        return _load_one(paths[0], assume_gbps, format, given)
+    from topo.io.several import read_several
+
+    for path in paths:
+        if str(path) in _catalog_paths() and not isinstance(path, Path):
+            raise ParameterError(
+                f"{path} is of the catalogue and complete by itself; one fabric is made of files from outside alone "
+                "('topo compare' takes several fabrics)"
+            )
+    _check_rate(assume_gbps)
+    return read_several(paths, format=format, assume_gbps=assume_gbps, **given)
+
+
+def _load_one(
+    name_or_path: str | Path, assume_gbps: float | str | None, format: str | None, options: Mapping[str, Any]
+) -> Fabric:
+    """The fabric of one name or file, by rules of :func:`load`."""
     text = os.fspath(name_or_path)
-    if format not in (None, SPEC_FORMAT):
+    if format not in (None, SPEC_FORMAT) or "columns" in options:
         from topo.io import read
 
-        return read(name_or_path, format=format, assume_gbps=assume_gbps)
+        return read(name_or_path, format=format, assume_gbps=assume_gbps, **options)
     _check_rate(assume_gbps)
     if isinstance(name_or_path, str) and format is None and text in _catalog_paths():
+        _refuse_options(text, options)
         return _named(text)
     if text.lower().endswith(_SPEC_SUFFIXES) and (format == SPEC_FORMAT or not _is_foreign(Path(text))):
+        _refuse_options(text, options)
         return _from_spec(Path(text))
     if format is None and text != "-" and (not text or (not _looks_like_path(text) and not _exists(text))):
         raise InputError(
             f"{shorten(text)!r} is neither a fabric of the catalogue nor a file{_meant(text)} "
             "(topo list shows the catalogue)"
         )
-    return _from_content(name_or_path, format, assume_gbps)
+    return _from_content(name_or_path, format, assume_gbps, options)
 
 
-def _from_content(place: str | Path, format: str | None, assume_gbps: float | str | None) -> Fabric:
+def _refuse_options(name: str, options: Mapping[str, Any]) -> None:
+    if options:
+        raise ParameterError(f"{', '.join(options)} is for files from outside; {shorten(name)} is a spec and says all")
+
+
+def _from_content(
+    place: str | Path, format: str | None, assume_gbps: float | str | None, options: Mapping[str, Any]
+) -> Fabric:
     """The fabric in a file or in standard input, be it a spec or a file from outside."""
     from topo.io import fabric_of_bytes, fabric_of_text
     from topo.io.native import is_native
@@ -187,17 +235,28 @@ def _from_content(place: str | Path, format: str | None, assume_gbps: float | st
 
     data, source = read_bytes(place)
     if format != SPEC_FORMAT and is_native(data):
-        return fabric_of_bytes(data, source, assume_gbps=assume_gbps)
+        return fabric_of_bytes(data, source, assume_gbps=assume_gbps, **options)
     text = text_of(data, source)
     if format != SPEC_FORMAT and not _SPEC_KEY.search(text[:_HEAD]):
-        return fabric_of_text(text, source, assume_gbps=assume_gbps)
+        return fabric_of_text(text, source, assume_gbps=assume_gbps, **options)
     from topo.document import LIMIT_BYTES, parse_document
     from topo.spec import fabric_of_spec, spec_of_document
 
+    _refuse_options(source, options)
     if len(text) > LIMIT_BYTES:
         raise InputError(f"larger than {LIMIT_BYTES:,} characters, the most that is read of a spec", path=source)
     document = parse_document(text, source)
     return fabric_of_spec(spec_of_document(document), document)
+
+
+def _is_folder(given: str | Path) -> bool:
+    """Whether it is a folder, and no name of the catalogue."""
+    if isinstance(given, str) and (not given or given in _catalog_paths()):
+        return False
+    try:
+        return Path(given).is_dir()
+    except (OSError, ValueError):
+        return False
 
 
 def _meant(text: str) -> str:

@@ -7,7 +7,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,7 +17,7 @@ from topo.errors import FabricError, ParameterError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Array", "Column", "Labels", "Table", "check_rows", "column", "freeze", "glob_mask", "repeated"]
+__all__ = ["Array", "Column", "Labels", "Table", "appended", "check_rows", "column", "freeze", "glob_mask", "repeated"]
 
 Array = NDArray[Any]
 
@@ -338,3 +338,34 @@ def check_rows(rows: Array, n: int, what: str) -> Array:
         bad = int(rows.min()) if rows.min() < 0 else int(rows.max())
         raise ParameterError(f"row {bad} is outside the {n} {what}")
     return rows
+
+
+_AnyTable = TypeVar("_AnyTable", bound=Table)
+
+
+def appended(table: _AnyTable, n: int, **values: Any) -> _AnyTable:
+    """The table with ``n`` rows behind its own; columns not given take their default.
+
+    >>> import topo
+    >>> nodes = topo.fat_tree(4).nodes
+    >>> len(appended(nodes, 2, name=["a", "b"])) - len(nodes)
+    2
+    """
+    columns: dict[str, Any] = {}
+    for name, spec in table.columns().items():
+        own = getattr(table, name)
+        given = values.get(name)
+        if spec.dtype is Labels:
+            columns[name] = _appended_labels(own, given, spec.default, n)
+        else:
+            more: Array = repeated(spec.default, n, spec.dtype) if given is None else np.asarray(given, spec.dtype)
+            columns[name] = np.concatenate([own, more]).astype(own.dtype if own.dtype.kind != "U" else np.str_)
+    return type(table)(**columns)
+
+
+def _appended_labels(own: Labels, given: Any, default: str | None, n: int) -> Labels:
+    more = given if isinstance(given, Labels) else Labels.of(given if given is not None else [default] * n)
+    names = {label: code for code, label in enumerate(own.labels.tolist())}
+    lookup = np.array([names.setdefault(label, len(names)) for label in more.labels.tolist()] + [-1], np.int32)
+    codes = np.concatenate([own.codes, lookup[more.codes]])
+    return Labels(codes, np.array(list(names), np.str_))

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from topo.fabric import Fabric, State
-from topo.table import Array, Labels, Table, freeze, repeated
+from topo.table import appended, freeze
 
 __all__ = ["Comparison", "NewCables", "appended", "with_laid"]
-
-_Table = TypeVar("_Table", bound=Table)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,25 +88,3 @@ def with_laid(fabric: Fabric, laid: NewCables) -> Fabric:
         evidence=["planned"] * n,
     )
     return replace(fabric, ports=ports, links=links)
-
-
-def appended(table: _Table, n: int, **values: Any) -> _Table:
-    """The table with ``n`` rows behind its own; columns not given take their default."""
-    columns: dict[str, Any] = {}
-    for name, spec in table.columns().items():
-        own = getattr(table, name)
-        given = values.get(name)
-        if spec.dtype is Labels:
-            columns[name] = _joined(own, given, spec.default, n)
-        else:
-            more: Array = repeated(spec.default, n, spec.dtype) if given is None else np.asarray(given, spec.dtype)
-            columns[name] = np.concatenate([own, more]).astype(own.dtype if own.dtype.kind != "U" else np.str_)
-    return type(table)(**columns)
-
-
-def _joined(own: Labels, given: Any, default: str | None, n: int) -> Labels:
-    more = given if isinstance(given, Labels) else Labels.of(given if given is not None else [default] * n)
-    names = {label: code for code, label in enumerate(own.labels.tolist())}
-    lookup = np.array([names.setdefault(label, len(names)) for label in more.labels.tolist()] + [-1], np.int32)
-    codes = np.concatenate([own.codes, lookup[more.codes]])
-    return Labels(codes, np.array(list(names), np.str_))

@@ -1,23 +1,15 @@
-"""What is given as files: a wiring and its design, columns of tables named, several files made one fabric."""
+"""What is given as files: a wiring and its design, options for reading used where they fit."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import reduce
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from topo.errors import FormatError, InputError, ParameterError
-from topo.fabric import Fabric, LinkTable, Note, PortTable, expect_fabric
-from topo.io import read
-from topo.io.descriptions import natural_key
-from topo.io.infer import infer_structure
+from topo.errors import FormatError, InputError, ParameterError, TopoError
+from topo.fabric import Fabric, expect_fabric
+from topo.io.joined import one_fabric
 from topo.source import load
-from topo.table import Array, Labels
-from topo.wiring.comparison import appended
 
 __all__ = ["one_fabric", "read_sides", "refuse_same"]
 
@@ -25,17 +17,19 @@ Given = Fabric | str | Path
 
 
 def read_sides(
-    wiring: Given,
+    wiring: Given | Sequence[Given],
     against: Sequence[Given] = (),
     *,
     columns: Mapping[str, str | int] | None = None,
+    hosts: str | Sequence[str] | None = None,
+    levels: Sequence[str] | None = None,
     assume_gbps: float | str | None = None,
     format: str | None = None,
 ) -> tuple[Fabric, Fabric | None]:
     """The wiring, and the design that all of ``against`` make together, None without any.
 
-    ``columns`` names the columns of tables with a header of their own, as in :func:`topo.read`; it is used for each
-    file that has these columns. ``format`` is that of the wiring alone.
+    Several files of a wiring make one too. ``columns``, ``hosts`` and ``levels`` are those of :func:`topo.load`, each
+    used for every file that takes it. ``format`` is that of the wiring alone.
 
     >>> found, design = read_sides("leaf-spine-2to1", ["leaf-spine-2to1"])
     Traceback (most recent call last):
@@ -43,18 +37,19 @@ def read_sides(
     topo.errors.InputError: leaf-spine-2to1: wiring and design are the same; give the design to compare with
 
     :raises InputError: a file that cannot be used, one that is given twice.
-    :raises ParameterError: ``columns`` that no file has.
+    :raises ParameterError: an option that no file takes.
     """
+    given: list[Given] = list(wiring) if isinstance(wiring, (list, tuple)) else [wiring]  # type: ignore[list-item]
     for i, one in enumerate(against):
-        refuse_same(wiring, one)
+        for part in given:
+            refuse_same(part, one)
         for other in against[:i]:
             refuse_same(one, other, "two files of the design are the same; give each once")
-    misfits: list[FormatError] = []
-    options: dict[str, Any] = {"columns": columns, "assume_gbps": assume_gbps, "misfits": misfits}
-    found = _read(wiring, format=format, **options)
-    parts = [_read(one, format=None, **options) for one in against]
-    if columns is not None and len(misfits) == 1 + len(against):
-        raise misfits[0]
+    options = {"columns": columns, "hosts": hosts, "levels": levels}
+    reading = _Reading(assume_gbps, {name: value for name, value in options.items() if value is not None})
+    found = reading.fabric(given, format)
+    parts = [reading.fabric([one], None) for one in against]
+    reading.refuse_unused()
     return found, one_fabric(parts) if parts else None
 
 
@@ -72,145 +67,44 @@ def refuse_same(
         raise InputError(said, path=str(one))
 
 
-def _read(
-    given: Given,
-    *,
-    columns: Mapping[str, str | int] | None,
-    assume_gbps: float | str | None,
-    format: str | None,
-    misfits: list[FormatError],
-) -> Fabric:
-    """One file; the columns where it has them, else as it is, and the misfit kept."""
-    if not isinstance(given, (str, Path)):
-        expect_fabric(given)
-        return given
-    if columns is None:
-        return load(given, assume_gbps=assume_gbps, format=format)
-    if not Path(given).is_file() and str(given) != "-":
-        misfits.append(FormatError(f"{str(given)!r} is no table with these columns"))
-        return load(given, assume_gbps=assume_gbps, format=format)
-    try:
-        return read(given, columns=columns, assume_gbps=assume_gbps)
-    except FormatError as misfit:
-        misfits.append(misfit)
-        if str(given) == "-":  # it cannot be read again
-            raise
+class _Reading:
+    """Files read with the options that each of them takes; what none took is refused at the end."""
+
+    def __init__(self, assume_gbps: float | str | None, options: Mapping[str, Any]) -> None:
+        self._rate = assume_gbps
+        self._options = options
+        self._used: set[str] = set()
+        self._misfits: dict[str, TopoError] = {}
+
+    def fabric(self, given: Sequence[Given], format: str | None) -> Fabric:
+        """One of the sides."""
+        if not all(isinstance(one, (str, Path)) for one in given):
+            for one in given:
+                if not isinstance(one, (str, Path)):
+                    expect_fabric(one)
+            return one_fabric([one if isinstance(one, Fabric) else self.fabric([one], format) for one in given])
+        names = [one for one in given if isinstance(one, (str, Path))]
+        whole = names[0] if len(names) == 1 else names
+        options = dict(self._options)
+        while options:
+            try:
+                found = load(whole, assume_gbps=self._rate, format=format, **options)
+            except (FormatError, ParameterError) as misfit:
+                if "-" in map(str, names):  # it cannot be read again
+                    raise
+                name = next((name for name in ("levels", "hosts") if name in options), "columns")
+                self._misfits.setdefault(name, misfit)
+                options.pop(name)
+            else:
+                self._used |= options.keys()
+                return found
         try:
-            return load(given, assume_gbps=assume_gbps, format=format)
-        except FormatError:
-            raise misfit from None
+            return load(whole, assume_gbps=self._rate, format=format)
+        except FormatError as error:
+            raise self._misfits.get("columns", error) from None
 
-
-def one_fabric(parts: Sequence[Fabric]) -> Fabric:
-    """One fabric of several files: equal names (GUIDs where there are) are one node, equal ports one port.
-
-    A cable that several files list is one. Tiers, rails, pods and planes are inferred anew from all cables together.
-
-    >>> from topo.io import fabric_of_text
-    >>> head = "A-Node Name,A-Port,Z-Node Name,Z-Port"
-    >>> one = "leaf-1,1,host-1,HCA-1"
-    >>> hosts = fabric_of_text(f"{head}\\n{one}\\nleaf-2,1,host-2,HCA-1\\n", "hosts.csv")
-    >>> spines = fabric_of_text(f"{head}\\nleaf-1,9,spine-1,1\\nleaf-2,9,spine-1,2\\n{one}\\n", "up.csv")
-    >>> both = one_fabric([hosts, spines])
-    >>> len(both.nodes), len(both.links), both.nodes.tier.tolist(), both.links.source.values().tolist()[-1]
-    (5, 4, [1, 0, 1, 0, 2], 'up.csv')
-
-    :raises ParameterError: no part.
-    """
-    if not parts:
-        raise ParameterError("no part of a fabric is given; give one at least")
-    if len(parts) == 1:
-        return parts[0]
-    whole = reduce(_joined, parts)
-    devices = _devices(whole)
-    if any(devices):
-        nodes = replace(whole.nodes, local_index=_places(whole, devices))
-        whole = replace(whole, nodes=nodes)
-    name = " + ".join(part.name for part in parts)
-    return infer_structure(replace(whole, name=name), device=Labels.of(devices) if any(devices) else None)
-
-
-def _joined(one: Fabric, other: Fabric) -> Fabric:
-    """Both as one; the rows of the first keep their numbers."""
-    node = _rows(_identities(one), _identities(other))
-    nodes = other.nodes.take(np.flatnonzero(node >= len(one.nodes)))
-    whole = appended(one.nodes, len(nodes), **_columns(nodes))
-    ports_one = list(zip(one.ports.node.tolist(), one.ports.label.values().tolist(), strict=True))
-    ports_other = list(zip(node[other.ports.node].tolist(), other.ports.label.values().tolist(), strict=True))
-    port = _rows(ports_one, ports_other)
-    new = np.flatnonzero(port >= len(one.ports))
-    columns = _columns(other.ports.take(new)) | {"node": node[other.ports.node[new]]}
-    columns["cage"] = _behind(one.ports.cage, columns["cage"])
-    ports: PortTable = appended(one.ports, len(new), **columns)
-    links = _links(one, other, port)
-    origin = replace(
-        one.origin,
-        sources=(*one.origin.sources, *other.origin.sources),
-        assumptions=tuple(dict.fromkeys((*one.origin.assumptions, *other.origin.assumptions))),
-        notes=(*one.origin.notes, *other.origin.notes, *_unlike(one, other, node)),
-    )
-    return replace(one, nodes=whole, ports=ports, links=links, origin=origin)
-
-
-def _links(one: Fabric, other: Fabric, port: Array) -> LinkTable:
-    a, b = port[other.links.port_a], port[other.links.port_b]
-    known = {(min(pair), max(pair)) for pair in zip(one.links.port_a.tolist(), one.links.port_b.tolist(), strict=True)}
-    new = np.array([(min(p), max(p)) not in known for p in zip(a.tolist(), b.tolist(), strict=True)], bool)
-    columns = _columns(other.links.take(np.flatnonzero(new))) | {"port_a": a[new], "port_b": b[new]}
-    columns["cable"] = _behind(one.links.cable, columns["cable"])
-    return appended(one.links, int(new.sum()), **columns)
-
-
-def _columns(table: Any) -> dict[str, Any]:
-    return {name: getattr(table, name) for name in table.columns()}
-
-
-def _behind(own: Array, more: Array) -> Array:
-    """Numbers behind those of the first fabric; -1 stays none."""
-    return np.where(more >= 0, more + own.max(initial=-1) + 1, -1)
-
-
-def _identities(fabric: Fabric) -> list[str]:
-    nodes = fabric.nodes
-    return [uid or name for uid, name in zip(nodes.uid.tolist(), nodes.name.tolist(), strict=True)]
-
-
-def _rows(own: Sequence[Any], more: Sequence[Any]) -> Array:
-    """Row of each of ``more``: that of its equal, else a new one behind; what comes twice on a side stays two."""
-    first: dict[Any, int] = {}
-    for row, key in enumerate(own):
-        first.setdefault(key, row)
-    rows, n = np.empty(len(more), np.int64), len(own)
-    for i, key in enumerate(more):
-        row = first.pop(key, -1)
-        if row < 0:
-            row, n = n, n + 1
-        rows[i] = row
-    return rows
-
-
-def _unlike(one: Fabric, other: Fabric, node: Array) -> tuple[Note, ...]:
-    """Nodes that are an endpoint in one file and a switch in the other."""
-    shared = np.flatnonzero(node < len(one.nodes))
-    unlike = shared[other.nodes.is_endpoint[shared] != one.nodes.is_endpoint[node[shared]]]
-    source = other.origin.sources[0] if other.origin.sources else ""
-    said = "is a host in one file and a switch in another; the first holds"
-    return tuple(Note(f"{other.nodes.name[row]} {said}", source, severity="warning") for row in unlike.tolist())
-
-
-def _devices(fabric: Fabric) -> list[str]:
-    """Each adapter's name inside its host, '' for what is none."""
-    names, hosts = fabric.nodes.name.tolist(), fabric.nodes.host.values().tolist()
-    inside = [bool(host) and name.startswith(f"{host} ") for name, host in zip(names, hosts, strict=True)]
-    return [name[len(host) + 1 :] if held else "" for name, host, held in zip(names, hosts, inside, strict=True)]
-
-
-def _places(fabric: Fabric, devices: Sequence[str]) -> Array:
-    """Place of each adapter among those of its host, which no single file may have shown together."""
-    places = fabric.nodes.local_index.copy()
-    hosts = fabric.nodes.host.codes.tolist()
-    adapters = [row for row, device in enumerate(devices) if device]
-    count: dict[int, int] = {}
-    for row in sorted(adapters, key=lambda row: natural_key(devices[row])):
-        places[row] = count[hosts[row]] = count.get(hosts[row], -1) + 1
-    return places
+    def refuse_unused(self) -> None:
+        """Refuse an option that no file took, saying why the first did not."""
+        for name in self._options:
+            if name not in self._used:
+                raise self._misfits[name]

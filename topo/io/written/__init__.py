@@ -16,7 +16,7 @@ from topo.table import Labels, Table
 if TYPE_CHECKING:
     from topo.fabric import Fabric
 
-__all__ = ["Written", "expect_rates", "left_unsaid", "unique_names"]
+__all__ = ["Written", "expect_rates", "left_unsaid", "several_ports", "unique_names"]
 
 _ROWS = {"node", "port_a", "port_b"}
 
@@ -80,6 +80,20 @@ def left_unsaid(fabric: Fabric, *, nodes: Collection[str] = (), ports: Collectio
     if not cabled.all():
         lost.append(f"{int((~cabled).sum()):,} free ports")
     return lost
+
+
+def several_ports(fabric: Fabric) -> list[str]:
+    """That readers take each port of a host for an adapter, where an endpoint of several ports is no host of adapters.
+
+    >>> import topo
+    >>> several_ports(topo.torus((3, 4)))
+    ['that endpoints of several ports are one each: 12 here; each port reads as an adapter of its own']
+    """
+    cabled = np.concatenate([fabric.links.port_a, fabric.links.port_b])
+    ports = np.bincount(fabric.ports.node[cabled], minlength=len(fabric.nodes))
+    n = int((fabric.nodes.is_endpoint & (ports > 1)).sum())
+    said = "that endpoints of several ports are one each: {:,} here; each port reads as an adapter of its own"
+    return [said.format(n)] if n else []
 
 
 def _says(table: Table, name: str) -> bool:

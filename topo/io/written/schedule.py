@@ -1,0 +1,94 @@
+"""Write the cables of a fabric as a plain point-to-point schedule: CSV, a row a link."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from topo.io.port_names import host_port
+from topo.io.written import Written, left_unsaid, several_ports, unique_names
+from topo.output import csv_cell, plain
+
+if TYPE_CHECKING:
+    from topo.fabric import Fabric
+
+__all__ = ["write_schedule"]
+
+_HEADER = (
+    "Cable ID",
+    "Speed",
+    "Length m",
+    "A Rack",
+    "A Node",
+    "A Port",
+    "A Type",
+    "Z Rack",
+    "Z Node",
+    "Z Port",
+    "Z Type",
+)
+_SWITCHES = ("switch", "router", "storage_switch", "scale_up_switch")
+_INSIDE = ("host_io", "internal")
+
+
+def write_schedule(fabric: Fabric) -> Written:
+    """The cables as the fabric has them: number, speed, length, and rack, node, port and type of both ends.
+
+    An adapter goes by its host and ``nic-3/1``. ``topo plan`` adds what only a layout of racks tells: units, routes,
+    bundles, optics and labels. Our own reader of schedules takes the file back.
+
+    >>> import topo
+    >>> print(write_schedule(topo.leaf_spine(leaves=1, spines=1, hosts_per_leaf=1)).content.splitlines()[1])
+    ,400G,,,host-1,1,host,,leaf-1,1,switch
+    """
+    links = fabric.links
+    rows = np.flatnonzero(~links.kind.is_any(*_INSIDE))
+    names, lost = unique_names(fabric)
+    ends = _Ends(fabric, names)
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(_HEADER)
+    columns = (
+        links.port_a[rows],
+        links.port_b[rows],
+        links.capacity_gbps[rows],
+        links.length_m[rows],
+        links.cable[rows],
+    )
+    for a, b, rate, metres, cable in zip(*(column.tolist() for column in columns), strict=True):
+        row = ["" if cable < 0 else f"C{cable + 1:05d}", "" if np.isnan(rate) else f"{rate:.10g}G",
+               "" if np.isnan(metres) else f"{metres:g}", *ends.of(a), *ends.of(b)]  # fmt: skip
+        writer.writerow([csv_cell(cell) for cell in row])
+    inside = len(links) - len(rows)
+    lost += [f"{inside:,} links inside hosts and chassis"] if inside else []
+    lost += several_ports(fabric)
+    lost += left_unsaid(fabric, nodes=("name", "kind", "host", "rack", "is_endpoint"), ports=("label",),
+                        links=("capacity_gbps", "length_m", "cable"))  # fmt: skip
+    return Written(out.getvalue(), tuple(lost))
+
+
+class _Ends:
+    """Ends of cables as a schedule names them."""
+
+    def __init__(self, fabric: Fabric, names: list[str]) -> None:
+        nodes = fabric.nodes
+        self._names = names
+        self._node = fabric.ports.node.tolist()
+        self._label = [plain(text) for text in fabric.ports.label.values().tolist()]
+        self._host = [plain(host) for host in nodes.host.values().tolist()]
+        self._rack = [plain(rack) for rack in nodes.rack.values().tolist()]
+        self._kind = nodes.kind.values().tolist()
+
+    def of(self, port: int) -> tuple[str, str, str, str]:
+        """Rack, node, port and type."""
+        row = self._node[port]
+        name, host, label, kind = self._names[row], self._host[row], self._label[port], self._kind[row]
+        if kind in _SWITCHES:
+            return self._rack[row], name, label, "switch"
+        device = name[len(host) :].lstrip(" -_/:.") if host and name.startswith(host) else ""
+        if device and host_port(host, f"{device}/{label}") == (device, label):
+            return self._rack[row], host, f"{device}/{label}", "host"
+        return self._rack[row], name, label, kind if kind in ("accelerator", "nic", "manager") else "host"
