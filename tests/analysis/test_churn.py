@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from fractions import Fraction
 
 import numpy as np
@@ -11,10 +12,12 @@ import pytest
 import topo
 from topo.analysis.collisions.churn import link_churn, next_hop_churn
 from topo.analysis.collisions.hashed import hashed_paths
+from topo.build.assembly import Assembly
 from topo.errors import ParameterError
-from topo.fabric import Fabric, State
+from topo.fabric import FORWARDS_NOTHING, Fabric, Origin, State
 from topo.hashing import SELECTIONS, BucketTable, EcmpHash, roce_keys, select, select_without
 from topo.routing.next_hops import NextHops
+from topo.routing.scheme import Routing
 from topo.traffic.demand import Demand
 
 
@@ -162,3 +165,70 @@ def test_refused_links() -> None:
     keys = roce_keys(fabric, ends[:1], ends[1:2])
     with pytest.raises(ParameterError, match="1 keys for 2 flows"):
         link_churn(fabric, [0], demand, keys=keys)
+
+
+def bucket_of(key: bytes, buckets: int) -> int:
+    return zlib.crc32(key) % buckets
+
+
+@pytest.mark.parametrize("dies", [0, 1, 2])
+def test_weighted_tables_flow_by_flow(dies: int) -> None:
+    """Three uplinks of 300, 200, 100: tables written out here, the same for CRC-32 of the standard library."""
+    assembly = Assembly("three uplinks")
+    hosts = assembly.add_nodes(["host-1", "host-2"], kind="host", is_endpoint=True, forwards=FORWARDS_NOTHING)
+    leaves = assembly.add_nodes(["leaf-1", "leaf-2"], kind="switch", tier=1)
+    spines = assembly.add_nodes(["spine-1", "spine-2", "spine-3"], kind="switch", tier=2)
+    assembly.connect(hosts, leaves, 400, kind="access")
+    for spine, rate in zip(spines.tolist(), (300, 200, 100), strict=True):
+        assembly.connect(leaves[:1], np.array([spine]), rate)
+        assembly.connect(leaves[1:], np.array([spine]), 400)
+    fabric = assembly.finish(Origin())
+    a, b = fabric.endpoints.tolist()
+    demand = Demand.of(fabric, "many", source=[a] * 4000, sink=[b] * 4000, gbps=0.01)
+    keys = roce_keys(fabric, demand.source, demand.sink, seed=2)
+    link = uplink(fabric, "leaf-1", f"spine-{dies + 1}")
+    weights = [3, 2, 1]
+    before = [place for place, weight in enumerate(weights) for _ in range(weight)]
+    left = [place for place in before if place != dies]
+    # As many buckets as weights: 60 of them, which 6, 3, 4 and 5 divide.
+    was = [before[bucket % 6] for bucket in range(60)]
+    due = {place: left.count(place) * 60 // len(left) for place in set(left)}
+    free = {place: due[place] - was.count(place) for place in due}
+    assert all(more >= 0 for more in free.values())
+    turns = sorted((turn, place) for place, more in free.items() for turn in range(more))
+    now = [place if place != dies else turns.pop(0)[1] for place in was]
+    scheme = EcmpHash("crc-32", seed_per="fabric", selection="resilient", buckets=60)
+    for routing in ("wcmp", Routing("wcmp", weights="local")):
+        found = link_churn(fabric, [link], demand, hash=scheme, keys=keys, routing=routing)
+        bucket = [bucket_of(row.tobytes(), 60) for row in keys.bytes()]
+        moved = [i for i, x in enumerate(bucket) if was[x] != now[x]]
+        assert found.moved_flows.tolist() == moved
+        assert (found.moved, found.moved_needlessly) == (sum(was[x] == dies for x in bucket), 0)
+    modulo = link_churn(fabric, [link], demand, hash=EcmpHash("crc-32", seed_per="fabric"), keys=keys, routing="wcmp")
+    hashes = [zlib.crc32(row.tobytes()) for row in keys.bytes()]
+    ratio = Fraction(*(weights[p] for p in range(3) if p != dies)).as_integer_ratio()
+    short = [place for place, n in zip([p for p in range(3) if p != dies], ratio, strict=True) for _ in range(n)]
+    assert modulo.moved == sum(before[h % 6] != short[h % len(short)] for h in hashes)
+
+
+def test_weights_that_change_move_flows_whose_links_live() -> None:
+    """A fat-tree's spine loses a core link: under path weights the leaves above shift flows off that spine too."""
+    fabric = topo.fat_tree(4)
+    n = 64
+    ends = fabric.endpoints
+    source, sink = np.repeat(ends[:2], n), np.repeat(ends[8:10], n)
+    demand = Demand.of(fabric, "two", source=source, sink=sink, gbps=1.0)
+    dead = [uplink(fabric, "pod-1-spine-1", "core-1")]
+    scheme = EcmpHash("jenkins-lookup3", selection="resilient", buckets=60)
+    found = link_churn(fabric, dead, demand, hash=scheme, routing="wcmp")
+    even = link_churn(fabric, dead, demand, hash=scheme)
+    assert even.moved_needlessly == 0
+    assert 0 < found.moved_needlessly < found.flows / 3
+    after = NextHops.of(fabric, routing="wcmp", state=State.without(fabric, links=dead))
+    arcs = hashed_paths(
+        after, source, sink, roce_keys(fabric, source, sink, seed=0), hash=scheme,
+        before=NextHops.of(fabric, routing="wcmp"),
+    )  # fmt: skip
+    assert not np.isin(arcs[arcs >= 0] // 2, dead).any()
+    share = np.mean(fabric.arc_target[arcs[1]] == fabric.rows("pod-1-spine-1")[0])
+    assert share == pytest.approx(1 / 3, abs=4 * np.sqrt(2 / 9 / len(source)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import pickle
 
@@ -10,8 +11,9 @@ import pytest
 
 import topo
 from topo.analysis.throughput.effective import EffectiveBisection, effective_bisection
+from topo.build.assembly import Assembly
 from topo.errors import ParameterError
-from topo.fabric import State
+from topo.fabric import FORWARDS_NOTHING, State
 from topo.routing.next_hops import NextHops
 from topo.routing.tables import StaticTable
 
@@ -175,3 +177,39 @@ def test_rails_are_worth_their_clos() -> None:
     by_row = effective_bisection(topo.rail_optimized(128), samples=10, addresses="in order of rows")
     assert by_row.share == pytest.approx(0.279, abs=0.02)
     assert "in order of rows" in by_row.assumptions[1]
+
+
+@pytest.mark.parametrize("pattern", ["uni", "bi", "coupled"])
+def test_every_pairing_of_an_odd_clos(pattern: str) -> None:
+    """Seven endpoints at two rates, uneven leaves, a parallel link: the mean over all 5,040 orders, own counts."""
+    assembly = Assembly("odd")
+    leaves = assembly.add_nodes(["l0", "l1", "l2"], kind="switch", tier=1)
+    spines = assembly.add_nodes(["s0", "s1"], kind="switch", tier=2)
+    names = [f"h{i}" for i in range(7)]
+    hosts = assembly.add_nodes(names, kind="host", is_endpoint=True, forwards=FORWARDS_NOTHING)
+    line = [100, 200, 100, 100, 100, 200, 100]
+    for host, leaf, rate in zip(hosts, leaves[[0, 0, 0, 1, 1, 2, 2]], line, strict=True):
+        assembly.connect([host], [leaf], rate, kind="access")
+    for leaf, spine, rate in ((0, 0, 50), (0, 0, 50), (0, 1, 100), (1, 0, 100), (1, 1, 50), (2, 0, 50), (2, 1, 100)):
+        assembly.connect(leaves[[leaf]], spines[[spine]], rate)
+    f = assembly.finish()
+    table, capacity = StaticTable.of(NextHops.of(f)), np.repeat(f.links.capacity_gbps, 2)
+    path = {}
+    for a, b in itertools.permutations(range(7), 2):
+        arcs = table.paths(hosts[[a]], hosts[[b]], seed=np.random.SeedSequence(0)).ravel()
+        path[a, b] = arcs[arcs >= 0].tolist()
+    means = []
+    for order in itertools.permutations(range(7)):
+        flows = list(zip(order[:3], order[3:6], strict=True))
+        flows += [] if pattern == "uni" else [(b, a) for a, b in flows]
+        count = np.zeros(len(capacity))
+        for flow in flows:
+            count[path[flow]] += 1
+        rate = []
+        for a, b in flows:
+            limit = min(line[a], line[b])
+            rate.append(min(limit, *(capacity[arc] / count[arc] for arc in path[a, b])) / limit)
+        means.append(np.mean(np.minimum(rate[:3], rate[3:]) if pattern == "coupled" else rate))
+    found = effective_bisection(f, pattern=pattern, samples=20_000, seed=2)
+    # Four standard errors of the mean of 20,000 pairings.
+    assert found.share == pytest.approx(np.mean(means), abs=4 * float(np.std(means)) / 20_000**0.5)

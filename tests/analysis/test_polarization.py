@@ -19,12 +19,15 @@ from topo.analysis.collisions.hashed import hashed_paths
 from topo.analysis.collisions.polarization import Polarization, polarization
 from topo.build.clos import ClosPlan, _folded
 from topo.build.layers import Layer
+from topo.build.rail import RailPlan
 from topo.errors import ParameterError
 from topo.fabric import Fabric, State
 from topo.hashing import EcmpHash, FlowKeys, endpoint_addresses, roce_keys
 from topo.routing.fair import max_min_rates
+from topo.routing.loads import link_loads
 from topo.routing.next_hops import NextHops
 from topo.routing.scheme import Routing
+from topo.traffic import Demand
 
 CRC = EcmpHash("crc-32", seed_per="fabric")
 PAIRS = [(8, 8), (8, 4), (16, 16), (8, 6), (8, 7), (8, 16), (4, 8), (6, 4)]
@@ -211,9 +214,11 @@ def three_tiers_with_bundles(parallel: int, children: int = 2) -> Fabric:
     return _folded("bundles", 4 * children, plan, host_gbps=100.0, made_by="test")
 
 
-def brute(fabric: Fabric, hash: EcmpHash, keys_per_pair: int) -> tuple[np.ndarray, dict, int]:
+def brute(
+    fabric: Fabric, hash: EcmpHash, keys_per_pair: int, routing: str = "ecmp", state: State | None = None
+) -> tuple[np.ndarray, dict, int]:
     """Flows on every arc, and after each arc at each fork the arcs taken with their flows: random keys hashed."""
-    hops = NextHops.of(fabric)
+    hops = NextHops.of(fabric, routing=routing, state=state)
     group = hops.group_of[fabric.endpoints]
     known, first = np.unique(group, return_index=True)
     ends = fabric.endpoints[first[known >= 0]]
@@ -282,6 +287,62 @@ def test_whole_fabrics_equal_random_keys_hashed(name: str, hash: EcmpHash) -> No
         reached = flows @ [len(counts) for counts in taken] / flows.sum() if taken else 0
         # A fork that few pairs share meets few keys here, so some of its next hops are not seen.
         assert stage.reached == pytest.approx(reached, rel=0.02 if name == "missing links" else 0.01)
+
+
+def slowed(fabric: Fabric, seed: int) -> State:
+    """A third of the links between switches at half or a third of their rate."""
+    random = np.random.default_rng(seed)
+    inner = fabric.links.kind.is_any("scale_out")
+    part = random.choice([1.0, 1.0, 1.0, 1.0, 1 / 2, 1 / 3], len(fabric.links))
+    return State(capacity_gbps=np.where(inner, fabric.links.capacity_gbps * part, fabric.links.capacity_gbps))
+
+
+@pytest.mark.parametrize("name", ["fat-tree", "leaf bundles of three"])
+@pytest.mark.parametrize("routing", ["wcmp", Routing("wcmp", weights="local")], ids=str)
+@pytest.mark.parametrize(
+    "hash",
+    [
+        CRC,
+        EcmpHash("crc-32", seed=3),
+        EcmpHash("jenkins-lookup3", seed_per="fabric"),
+        EcmpHash("crc-32", selection="resilient", seed_per="fabric", buckets=60),
+    ],
+    ids=str,
+)
+def test_weighted_fabrics_equal_random_keys_hashed(name: str, routing: Routing, hash: EcmpHash) -> None:
+    """Next hops by weight in tables: used arcs and loads against random keys hashed along the same tables."""
+    fabric = FABRICS[name]()
+    state = slowed(fabric, 4)
+    found = polarization(fabric, hash=hash, cures=False, routing=routing, state=state)
+    load, _, n = brute(fabric, hash, 700, routing, state)
+    between = (fabric.nodes.tier[fabric.arc_source] > 0) & (fabric.nodes.tier[fabric.arc_target] > 0)
+    share = found.arc_share
+    assert (load[between & (share == 0)] == 0).all()
+    assert (load[between & (share > 30 / n)] > 0).all()
+    spread = np.sqrt(share * (1 - share) / n) * (2 if found.standing.kind == "sampled" else 1)
+    assert (np.abs(load / n - share)[between] <= 5.5 * spread[between] + 1e-12).all()
+
+
+def test_weights_without_a_shared_hash_are_the_fluid_split() -> None:
+    """Independent hashes: shares are those of link loads but for what tables of 1,024 entries round."""
+    fabric = topo.fat_tree(4)
+    state = slowed(fabric, 1)
+    found = polarization(fabric, hash=EcmpHash(), cures=False, routing="wcmp", state=state)
+    ends = fabric.endpoints[::2]
+    pairs = [(a, b) for a in ends for b in ends if a != b]
+    demand = Demand.of(fabric, "even", source=[a for a, _ in pairs], sink=[b for _, b in pairs], gbps=1 / len(pairs))
+    fluid = link_loads(fabric, demand, routing="wcmp", state=state).arc_gbps
+    between = (fabric.nodes.tier[fabric.arc_source] > 0) & (fabric.nodes.tier[fabric.arc_target] > 0)
+    assert found.arc_share[between] == pytest.approx(fluid[between], abs=1e-4)
+    assert not found.is_polarized
+    assert found.capacity_left == 1.0
+
+
+def test_equal_weights_polarize_as_an_even_split() -> None:
+    for routing in ("ecmp", "wcmp"):
+        found = polarization(topo.fat_tree(8), hash=CRC, routing=routing)
+        assert by_stage(found)["spine to core"] == (32, 128)
+        assert found.stages[1].capacity_left == pytest.approx(1 / 4)
 
 
 def test_state_and_named_groups() -> None:
@@ -401,3 +462,11 @@ def test_ingress_port_is_hashed_along_the_path() -> None:
             raw[flow, 6:8] = divmod(int(port), 256)
             value = int(hash.functions[0](raw[flow : flow + 1])[0])
             assert went == hops.next_arcs(node, int(sink[flow]))[value % 2]
+
+
+def test_where_weights_end_is_said() -> None:
+    """Parts of opened hosts split by weight in loads and walks; here their traffic enters evenly, and that is said."""
+    opened = topo.cluster(topo.ClusterHosts("dgx-h100", 8), RailPlan(hosts_per_unit=4))
+    for fabric, routing, said in ((opened, "wcmp", 1), (opened, "ecmp", 0), (topo.fat_tree(4), "wcmp", 0)):
+        found = polarization(fabric, routing=routing, cures=False)
+        assert sum("opened hosts" in text for text in found.assumptions) == said

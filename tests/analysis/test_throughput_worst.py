@@ -20,8 +20,11 @@ from topo.analysis.throughput import (
     throughput_upper_bound,
     worst_case_throughput,
 )
+from topo.build.assembly import Assembly
 from topo.errors import ParameterError
-from topo.fabric import State
+from topo.fabric import FORWARDS_NOTHING, State
+from topo.routing.loads import link_loads
+from topo.routing.scheme import Routing
 from topo.traffic import Demand
 
 
@@ -172,3 +175,32 @@ def test_results_render_and_travel() -> None:
         assert str(pickle.loads(pickle.dumps(found))) == str(found)
         assert json.loads(found.to_json())["fabric"] == f.name
         assert len(found.to_frame()) == len(found.rows())
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_bundles_against_every_permutation(seed: int) -> None:
+    """Under LAG a bundle is one next hop and its slowest member binds; loads from the kernel, all 720 permutations."""
+    random = np.random.default_rng(seed)
+    assembly = Assembly("bundles")
+    leaves = assembly.add_nodes([f"leaf-{i}" for i in range(3)], kind="switch", tier=1)
+    spines = assembly.add_nodes(["spine-0", "spine-1"], kind="switch", tier=2)
+    hosts = assembly.add_nodes([f"h-{i}" for i in range(6)], kind="host", is_endpoint=True, forwards=FORWARDS_NOTHING)
+    assembly.connect(hosts, leaves[[0, 1, 2, 0, 1, 1]], 100, kind="access")
+    for leaf in leaves:
+        for spine in spines:
+            for rate in random.choice([30.0, 50.0, 100.0], int(random.integers(1, 4))):
+                assembly.connect([leaf], [spine], float(rate))
+    f = assembly.finish()
+    routing = Routing(lag=True)
+    load = np.zeros((6, 6, 2 * len(f.links)))
+    for a, b in itertools.permutations(range(6), 2):
+        pair = Demand.of(f, "pair", source=hosts[[a]], sink=hosts[[b]], gbps=100)
+        load[a, b] = link_loads(f, pair, routing=routing).arc_gbps
+    capacity = np.repeat(f.links.capacity_gbps, 2)
+    most = max((load[range(6), order].sum(axis=0) / capacity).max() for order in itertools.permutations(range(6)))
+    found = worst_case_throughput(f, routing=routing)
+    assert found.exact
+    assert found.theta_upper == pytest.approx(1 / most, rel=1e-12)
+    of_it = link_loads(f, found.demand, routing=routing)
+    assert of_it.theta == pytest.approx(found.theta_upper, rel=1e-12)
+    assert set(found.binding_links.rows.tolist()) <= set((of_it.binding_arcs // 2).tolist())

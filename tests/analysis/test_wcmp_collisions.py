@@ -11,11 +11,12 @@ import topo
 from topo import Fabric, ParameterError
 from topo.analysis.collisions import ecmp_collisions
 from topo.analysis.collisions.churn import link_churn
-from topo.analysis.collisions.polarization import polarization
-from topo.fabric import State
+from topo.build.assembly import Assembly
+from topo.fabric import FORWARDS_OWN_HOST, Origin, State
 from topo.hashing.scheme import EcmpHash
 from topo.routing.loads import link_loads
 from topo.routing.scheme import Routing
+from topo.table import Labels
 from topo.traffic import Demand, permutation, shift
 
 
@@ -130,10 +131,8 @@ def test_real_hashes_follow_weights(selection: str) -> None:
 
 def test_what_knows_no_weights_says_so() -> None:
     f = topo.leaf_spine(4, 4, 4)
-    with pytest.raises(ParameterError, match="even split"):
-        polarization(f, routing="wcmp")
-    with pytest.raises(ParameterError, match="equal next hops"):
-        link_churn(f, [0], shift(f, by=4), routing="wcmp")
+    with pytest.raises(ParameterError, match="use 'ecmp' or 'wcmp'"):
+        link_churn(f, [0], shift(f, by=4), routing="spray")
     with pytest.raises(ParameterError, match="sprays packets"):
         ecmp_collisions(f, shift(f, by=4), routing="spray")
 
@@ -156,3 +155,39 @@ def test_small_flows_far_above_capacity() -> None:
     assert found.slowest_rate.lower - error < found.slowest_samples.mean() < found.slowest_rate.upper + error
     fluid = topo.throughput(f, topo.traffic.all_to_all(f)).theta_upper
     assert found.slowest_rate.upper < fluid
+
+
+def test_opened_hosts_choose_adapters_by_weight() -> None:
+    """One accelerator a host behind two adapters, cabled at 100 and 300 of 400 Gb/s: 1/4 x 1/4 + 3/4 x 3/4 = 5/8."""
+    assembly = Assembly("two adapters")
+    names = Labels.of(["host-1", "host-2"])
+    gpu = assembly.add_nodes(
+        ["gpu-1", "gpu-2"], kind="accelerator", is_endpoint=True, forwards=FORWARDS_OWN_HOST, host=names
+    )
+    nic = assembly.add_nodes(
+        ["nic-1", "nic-2", "nic-3", "nic-4"], kind="nic", tier=-1, forwards=FORWARDS_OWN_HOST,
+        host=Labels([0, 0, 1, 1], names.labels),
+    )  # fmt: skip
+    leaf = assembly.add_nodes(["leaf-1", "leaf-2"], kind="switch", tier=1)
+    assembly.connect(np.repeat(gpu, 2), nic, 400, kind="host_io")
+    assembly.connect(nic, np.tile(leaf, 2), 400, kind="access")
+    f = assembly.finish(Origin())
+    gbps = f.links.capacity_gbps.copy()
+    for name, rate in (("nic-1", 100.0), ("nic-2", 300.0)):
+        at = f.rows(name)[0]
+        gbps[f.links.kind.is_any("access") & ((f.link_a == at) | (f.link_b == at))] = rate
+    state = State(capacity_gbps=gbps)
+    one = Demand.of(f, "one", source=f.endpoints[:1], sink=f.endpoints[1:], gbps=400)
+    for routing, mean in (("ecmp", 1 / 2), ("wcmp", 5 / 8)):
+        found = ecmp_collisions(f, one, routing=routing, state=state, samples=6000, tolerance=0)
+        assert found.mean_rate is not None
+        assert found.mean_rate.estimate == pytest.approx(mean, abs=4 * 0.25 / np.sqrt(6000))
+    # A hashed queue pair finds them in tables of entries.
+    real = ecmp_collisions(f, one, routing="wcmp", state=state, samples=2000, tolerance=0, hash="jenkins-lookup3")
+    assert real.mean_rate is not None
+    assert real.mean_rate.estimate == pytest.approx(5 / 8, abs=4 * 0.25 / np.sqrt(2000))
+    # An adapter's cable dead: all flows on it move, and no other.
+    dead = np.flatnonzero((f.link_a == f.rows("nic-2")[0]) & f.links.kind.is_any("access"))
+    many = Demand.of(f, "many", source=[f.endpoints[0]] * 500, sink=[f.endpoints[1]] * 500, gbps=0.1)
+    moved = link_churn(f, dead, many, hash=EcmpHash("crc-32", selection="resilient"), routing="wcmp")
+    assert moved.moved == moved.on_links > 0

@@ -256,6 +256,8 @@ def _by_regions(shared: SharedHashes, views: list[_View], bits: NDArray[np.int64
         columns, _ = _stacked(part, [masks[i] for i in only_linear], bits)
         if len(_basis(columns)) < sum(view.width for view in linear):
             return None  # the keys differ in too few bits to leave the hashes uniform
+    if any(_n_regions(shared.hash, view) > _MOST_ATOMS for view in views):
+        return None
     regions = [_regions(shared.hash, view) for view in sorted(views, key=lambda view: view.identity)]
     if math.prod(len(values) for values, _ in regions) > _MOST_ATOMS:
         return None
@@ -264,6 +266,13 @@ def _by_regions(shared: SharedHashes, views: list[_View], bits: NDArray[np.int64
     weights = np.prod([part[at.ravel()] for (_, part), at in zip(regions, grid, strict=True)], axis=0)
     how = f"{len(weights)} joint cases of uniform hashes"
     return HashAtoms(values, weights, Standing("model" if is_mixed else "exact", how), True)
+
+
+def _n_regions(hash: EcmpHash, view: _View) -> int:
+    """Most cases of one view."""
+    if hash.selection == "range":
+        return 1 + sum(view.counts)
+    return min(hash.buckets if hash.selection == "resilient" else math.lcm(1, *view.counts), 1 << view.width)
 
 
 def _regions(hash: EcmpHash, view: _View) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:

@@ -148,7 +148,8 @@ def link_churn(
 
     Paths are found twice, before and after, by hashing the same keys. Switches that lose a next hop choose anew as
     their selection says (see :func:`next_hop_churn`), on the way up at the link and on the way down at all that
-    reached it; resilient tables keep the buckets of living next hops. ``keys`` has one key a pair, RoCEv2 flows of
+    reached it; resilient tables keep the buckets of living next hops. Under ``wcmp`` weights change too, so that
+    flows may move away from links that live, and whose share shrank. ``keys`` has one key a pair, RoCEv2 flows of
     random queue pairs drawn from ``seed`` where it is not given.
 
     >>> import topo
@@ -167,9 +168,9 @@ def link_churn(
     if not rows.size:
         raise ParameterError("no link is given; name the link rows that die")
     scheme, chosen = EcmpHash.of(hash), Routing.of(routing)
-    if chosen.scheme != "ecmp":
+    if chosen.scheme not in ("ecmp", "wcmp"):
         raise ParameterError(
-            f"churn follows hashed flows over equal next hops, but the routing is {str(chosen)!r}; use 'ecmp'"
+            f"churn follows hashed flows over next hops, but the routing is {str(chosen)!r}; use 'ecmp' or 'wcmp'"
         )
     demand.expect_made_for(fabric)
     source, sink, _ = demand.pairs()

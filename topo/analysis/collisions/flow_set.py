@@ -72,7 +72,8 @@ class FlowSet:
         if not self.inner_mask[2 * self.hops.network.links].any():
             return None
         demand = Demand.of(self.fabric, self.name, source=self.source, sink=self.sink, gbps=self.gbps)
-        routing = replace(self.hops.routing, scheme="ecmp")
+        scheme = "wcmp" if self.hops.routing.scheme == "wcmp" else "ecmp"
+        routing = replace(self.hops.routing, scheme=scheme)
         load = link_loads(self.fabric, demand, routing=routing, state=self.state).arc_gbps
         used = self.inner_mask & (load > 0)
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -13,9 +13,11 @@ from topo.fabric import FORWARDS_ALL, Fabric, State
 from topo.hashing.atoms import HashAtoms, SharedHashes, hash_atoms
 from topo.hashing.scheme import EcmpHash
 from topo.result import Standing
+from topo.routing.arcs import ranges
 from topo.routing.loads import link_loads
 from topo.routing.next_hops import NO_PATH, NextHops
 from topo.routing.scheme import Routing
+from topo.routing.weighted_sets import table_entries
 from topo.traffic.demand import Demand
 
 __all__ = ["Choices", "HashWalks", "Walked"]
@@ -72,8 +74,6 @@ class HashWalks:
     ) -> None:
         if routing.lag:
             raise ParameterError("polarization counts every parallel link as a next hop; give a routing without LAG")
-        if routing.scheme == "wcmp":
-            raise ParameterError("polarization compares with an even split; weights are none of it, use 'ecmp'")
         self.fabric, self.varying, self.seed = fabric, varying, seed
         self.hops = NextHops.of(fabric, state=state, routing=routing)
         group = self.hops.group_of[fabric.endpoints]
@@ -85,7 +85,7 @@ class HashWalks:
             )
         source, sink, self.is_whole = _pairs(ends)
         self.n_pairs = len(source)
-        self._enter(self.hops.group_of[source], self.hops.group_of[sink])
+        self._enter(source, sink)
         self._list_forks()
         demand = Demand.of(fabric, "even between groups", source=source, sink=sink, gbps=1.0)
         even = link_loads(fabric, demand, routing=routing, state=state)
@@ -96,9 +96,13 @@ class HashWalks:
         if not self.available.size:
             raise ParameterError(f"no path of {fabric.name!r} crosses a link between switches")
 
-    def _enter(self, source: NDArray[np.int64], sink: NDArray[np.int64]) -> None:
-        """Where the traffic of each pair enters: the source group's own relays on a shortest path, evenly."""
+    def _enter(self, begin: NDArray[np.int64], end: NDArray[np.int64]) -> None:
+        """Where the traffic of each pair enters: the source group's own relays on a shortest path.
+
+        Evenly, or by the weights of the source's links to them.
+        """
         hops = self.hops
+        source, sink = hops.group_of[begin], hops.group_of[end]
         cost = hops.cost.astype(np.int64)
         relay, group = np.nonzero(hops.table < NO_PATH)
         order = np.argsort(group, kind="stable")
@@ -114,32 +118,59 @@ class HashWalks:
         best = (total == least[pair]) & (total < np.iinfo(np.int64).max)
         self.pair, self.relay = pair[best], relay[best]
         self.group = sink[self.pair]
-        self.weight = 1 / np.bincount(self.pair, minlength=len(source))[self.pair] / len(source)
+        self.enters_evenly = False
+        part = self._link_weights(begin, end) if hops.weights is not None else np.ones(len(self.pair))
+        total = np.bincount(self.pair, weights=part, minlength=len(source))
+        self.weight = part / total[self.pair] / len(source)
+
+    def _link_weights(self, begin: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.float64]:
+        """What the source's links into each relay weigh; 1 each where hosts are opened, whose parts choose before."""
+        access, weights = self.hops.access, self.hops.weights
+        assert weights is not None
+        state = access.source_state[access.end_of[begin[self.pair]]]
+        rows, owner = ranges(access.out_start[state], access.out_start[state + 1] - access.out_start[state])
+        mine = access.outward.head[rows] == self.relay[owner]
+        rows, owner = rows[mine], owner[mine]
+        arc, sink = access.outward.arc[rows], access.end_of[end[self.pair[owner]]]
+        weight = weights.of_states(arc, self.relay[owner], self.group[owner], sink)
+        part = np.bincount(owner, weights=weight, minlength=len(self.pair))
+        none = np.bincount(self.pair, weights=part, minlength=len(begin)) == 0
+        self.enters_evenly = bool(none[self.pair].any())
+        return np.asarray(np.where(none[self.pair], 1.0, part))
 
     def _list_forks(self) -> None:
-        """Switches that fork, with every number of next hops each has; the widest of each tier."""
+        """Switches that fork, with the sets of next hops each has; the most next hops of each tier."""
         hops = self.hops
         self.set_size = np.diff(hops.start)
         self.number = np.full(len(hops.relays), -1, np.int64)
-        self.counts: list[NDArray[np.int64]] = []
+        self.forks: list[NDArray[np.int64]] = []
         for row, line in enumerate(hops.table):
             code = np.unique(line)
-            counts = np.unique(self.set_size[code[code >= 0]])
-            if counts.max(initial=0) > 1:
-                self.number[row] = len(self.counts)
-                self.counts.append(counts[counts > 1])
+            code = code[code >= 0]
+            if self.set_size[code].max(initial=0) > 1:
+                self.number[row] = len(self.forks)
+                self.forks.append(code[self.set_size[code] > 1])
         self.switches = hops.relays[self.number >= 0]
         tier = np.maximum(self.fabric.nodes.tier[self.switches].astype(np.int64), 1)
-        most = np.array([counts.max() for counts in self.counts], np.int64)
+        most = np.array([self.set_size[code].max() for code in self.forks], np.int64)
         self.typical = tuple(int(most[tier == t].max(initial=1)) for t in range(1, int(tier.max(initial=1)) + 1))
 
     def under(self, scheme: EcmpHash) -> Walked:
         """The walks under a hash."""
         at, rows = scheme.at_switches(self.fabric), self.switches
         shared = SharedHashes.of(scheme, at.function[rows], at.seed[rows], at.offset[rows])
+        self.tables = _Tables.of(self.hops, scheme)
+        if self.tables.upto is not None:
+            self.even = self._pushed()
         if shared.is_independent and all(secret is not None for _, secret in shared.names):
             return self._evenly(_Tally(self, shared, None, self._few()), _INDEPENDENT)
-        atoms = hash_atoms(shared, self.counts, varying=self.varying, samples=1 << 14, seed=self.seed)
+        atoms = hash_atoms(
+            shared,
+            [self.tables.size[code] for code in self.forks],
+            varying=self.varying,
+            samples=1 << 14,
+            seed=self.seed,
+        )
         if atoms.is_product:
             tally = _Tally(self, shared, None, self._few())
             if not tally.meets_twice:
@@ -157,6 +188,23 @@ class HashWalks:
             even, by_chance = chance.load, chance.choices()
         return Walked(tally.load, even, choices, by_chance, standing)
 
+    def _pushed(self) -> NDArray[np.float64]:
+        """Share of the traffic on every arc where each flow takes an entry of every table evenly, from far to near."""
+        hops = self.hops
+        share = self.tables.shares(hops)
+        load = np.zeros(2 * len(self.fabric.links))
+        held = np.zeros(hops.table.shape)
+        np.add.at(held, (self.relay, self.group), self.weight)
+        cost = hops.cost.astype(np.int64)
+        for level in np.unique(cost)[::-1].tolist():
+            relay, group = np.nonzero((cost == level) & (held > 0) & (hops.table >= 0))
+            code = hops.table[relay, group].astype(np.int64)
+            rows, owner = ranges(hops.start[code], self.set_size[code])
+            part = held[relay, group][owner] * share[rows]
+            load += np.bincount(hops.arcs[rows], weights=part, minlength=len(load))
+            np.add.at(held, (hops.head_row[hops.arcs[rows]], group[owner]), part)
+        return load
+
     def _few(self) -> int:
         """Walks a pair where they only have to find the forks."""
         return min(64, max(1, _FEW_WALKS // len(self.pair)))
@@ -165,6 +213,42 @@ class HashWalks:
         choices = tally.choices()
         choices = replace(choices, reached=choices.next_hops)
         return Walked(self.even, self.even, choices, choices, standing)
+
+
+@dataclass(frozen=True, eq=False)
+class _Tables:
+    """Entries of every set of next hops, as many as next hops or, where they stand by weight, ``size`` with ``upto``.
+
+    Next hop j of a set has the entries below ``upto[j]`` that none before it has.
+    """
+
+    size: NDArray[np.int64]
+    upto: NDArray[np.int64] | None
+
+    @classmethod
+    def of(cls, hops: NextHops, scheme: EcmpHash) -> _Tables:
+        if hops.share is None:
+            return cls(np.asarray(np.diff(hops.start)), None)
+        upto, size = table_entries(hops.share, hops.start, scheme.most_entries)
+        return cls(size, upto)
+
+    def shares(self, hops: NextHops) -> NDArray[np.float64]:
+        """Part of a set's entries that each of its next hops has."""
+        assert self.upto is not None
+        first = np.zeros(len(self.upto), bool)
+        first[hops.start[:-1][np.diff(hops.start) > 0]] = True
+        before = np.where(first, 0, np.append(0, self.upto[:-1]))
+        return np.asarray((self.upto - before) / np.repeat(self.size, np.diff(hops.start)))
+
+    def place(self, hops: NextHops, code: NDArray[np.int64], entry: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Next hop that each entry of a set stands for."""
+        if self.upto is None:
+            return entry
+        n = np.diff(hops.start)[code]
+        rows, _ = ranges(hops.start[code], n)
+        base = np.cumsum(self.size[code]) - self.size[code]
+        at = np.searchsorted(np.repeat(base, n) + self.upto[rows], base + entry, side="right")
+        return np.asarray(at - (np.cumsum(n) - n))
 
 
 def _pairs(ends: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], bool]:
@@ -213,15 +297,16 @@ class _Tally:
             code = hops.table[at, group[flow]].astype(np.int64)
             on = np.flatnonzero(code >= 0)
             flow, at, before, code = flow[on], at[on], before[on], code[on]
-            n = walks.set_size[code]
+            n = walks.tables.size[code]
             chosen = np.zeros(len(flow), np.int64)
-            fork = np.flatnonzero(n > 1)
+            fork = np.flatnonzero(walks.set_size[code] > 1)
             switch = walks.number[at[fork]]
             if self.atoms is None:
                 chosen[fork] = self.random.integers(0, n[fork])
                 met.append(flow[fork] * len(self.views) + self.views[switch])
             else:
                 chosen[fork] = self.shared.choose(self.atoms, switch, atom[flow[fork]], n[fork])
+            chosen[fork] = walks.tables.place(hops, code[fork], chosen[fork])
             self.seen.append(self._counted(before[fork], code[fork], chosen[fork], np.ones(len(fork), np.int64)))
             before = hops.arcs[hops.start[code] + chosen]
             self.load += np.bincount(before, weights=weight[flow], minlength=self.n_arcs)

@@ -10,8 +10,10 @@ from topo.hashing.chooser import HashChooser
 from topo.hashing.keys import FlowKeys
 from topo.hashing.scheme import EcmpHash
 from topo.hashing.selection import select
+from topo.routing.arcs import ranges
 from topo.routing.next_hops import NextHops
 from topo.routing.walk import walk
+from topo.routing.weighted_sets import table_entries
 
 __all__ = ["hashed_paths"]
 
@@ -30,7 +32,8 @@ def hashed_paths(
     ``source`` and ``sink`` are node rows of endpoints, ``keys`` one key a flow in the same order. Where the ingress
     port is hashed, a choice depends on the arc before it, so the walk is repeated until no path changes. ``before``
     holds the next hops of the time when resilient tables were filled: where next hops have only been lost since, the
-    buckets of the others stay.
+    buckets of the others stay. Under weights a table holds next hops by their weight, and after a change each keeps
+    as many of its buckets as are due to it now.
 
     >>> import topo
     >>> from topo.hashing import roce_keys
@@ -98,6 +101,8 @@ class _Choices:
     ) -> NDArray[np.int64]:
         buckets = self.chooser.hash.buckets
         bucket = self.chooser.hashes(flow, node, arriving).astype(np.int64) % buckets
+        if self.now.share is not None:
+            return self._kept_by_weight(flow, node, n_hops, bucket, before)
         chosen = select(bucket.astype(np.uint32), n_hops, width=32, selection="resilient", buckets=buckets)
         old, new = self._sets(before, flow, node), self._sets(self.now, flow, node)
         size = np.diff(before.start)
@@ -111,6 +116,46 @@ class _Choices:
         dealt = bucket // size[old] % n_hops[mine]
         chosen[mine] = np.where(place >= 0, place, dealt)
         return chosen
+
+    def _kept_by_weight(
+        self,
+        flow: NDArray[np.int64],
+        node: NDArray[np.int64],
+        n_entries: NDArray[np.int64],
+        bucket: NDArray[np.int64],
+        before: NextHops,
+    ) -> NDArray[np.int64]:
+        """Entries of tables in which next hops stand by weight: as few buckets change hands as new weights allow."""
+        buckets = self.chooser.hash.buckets
+        chosen = select(bucket.astype(np.uint32), n_entries, width=32, selection="resilient", buckets=buckets)
+        old, new = self._sets(before, flow, node), self._sets(self.now, flow, node)
+        mine = np.flatnonzero((old >= 0) & (new >= 0))
+        pairs, inverse = np.unique(np.stack([old[mine], new[mine]]), axis=1, return_inverse=True)
+        tables = np.array([self._moved_buckets(before, *pair) for pair in pairs.T.tolist()], np.int64)
+        if mine.size:
+            chosen[mine] = tables.reshape(-1, buckets)[inverse.ravel(), bucket[mine]]
+        return chosen
+
+    def _moved_buckets(self, before: NextHops, old: int, new: int) -> NDArray[np.int64]:
+        """Entry of the new table for each bucket of the one that was filled by the old set."""
+        buckets = self.chooser.hash.buckets
+        was, _ = _filled(before, old, buckets)
+        now, last = _filled(self.now, new, buckets)
+        arcs = self.now.arcs[self.now.start[new] : self.now.start[new + 1]]
+        held = before.arcs[before.start[old] + was]
+        order = np.argsort(arcs)
+        at = order[np.minimum(np.searchsorted(arcs, held, sorter=order), len(arcs) - 1)]
+        place = np.where(arcs[at] == held, at, -1)
+        due = np.bincount(now, minlength=len(arcs))
+        # Each keeps its first buckets up to its due; the others go in turn to whom some are due.
+        rank = np.empty(buckets, np.int64)
+        by_place = np.argsort(place, kind="stable")
+        rank[by_place] = np.arange(buckets) - np.searchsorted(place[by_place], place[by_place])
+        keeps = (place >= 0) & (rank < due[place])
+        owed = due - np.bincount(place[keeps], minlength=len(arcs))
+        turn, whose = ranges(np.zeros(len(arcs), np.int64), owed)
+        place[~keeps] = whose[np.lexsort((whose, turn))]
+        return last[place]
 
     def _sets(self, hops: NextHops, flow: NDArray[np.int64], node: NDArray[np.int64]) -> NDArray[np.int64]:
         """Set of next hops of each flow at its node, -1 where there is no set that only leads on."""
@@ -139,3 +184,11 @@ class _Choices:
         wanted = sets * self.n_arcs + arcs
         at = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
         return np.where(self.keys[at] == wanted, self.order[at] - self.now.start[sets], -1)
+
+
+def _filled(hops: NextHops, number: int, buckets: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Next hop in each bucket of a set's table, by its place in the set; and the last entry of each."""
+    assert hops.share is not None
+    share = hops.share[hops.start[number] : hops.start[number + 1]]
+    upto, size = table_entries(share, np.array([0, len(share)]), buckets)
+    return np.searchsorted(upto, np.arange(buckets) % int(size[0]), side="right"), upto - 1

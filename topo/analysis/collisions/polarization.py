@@ -106,7 +106,8 @@ def polarization(
     by GF(2) ranks for linear hashes and powers of two, else by residues or regions, else sampled keys (see
     :func:`~topo.hashing.atoms.hash_atoms`); every pair of groups is walked in every case through the next-hop table.
     With m1 then m2 next hops and one hash, m2 / gcd(m1, m2) are reached under modulo. ``varying`` maps hashed fields
-    to masks of the bits in which flows differ. On large fabrics a part of the pairs and cases is walked, and the
+    to masks of the bits in which flows differ. Under ``wcmp`` next hops stand by weight in tables of entries, and an
+    even split is one over all entries. On large fabrics a part of the pairs and cases is walked, and the
     standing says so.
 
     >>> import topo
@@ -138,10 +139,18 @@ def polarization(
         assumptions=(
             "every group of endpoints sends evenly to every other, many flows each; fluid shares",
             "every switch hashes (InfiniBand switches forward by destination instead); hosts spread over their ports",
+            *_entering(walks),
             *assumptions_of(scheme, varying),
         ),
         arc_share=freeze(walked.share),
     )
+
+
+def _entering(walks: HashWalks) -> tuple[str, ...]:
+    """What is said where weights end at the parts of opened hosts."""
+    if not walks.enters_evenly:
+        return ()
+    return ("out of opened hosts traffic enters the switches it may enter at evenly; weights hold from there on",)
 
 
 def _cured(walks: HashWalks, scheme: EcmpHash) -> tuple[Cure, ...]:

@@ -15,6 +15,7 @@ from topo.errors import ParameterError
 from topo.fabric import Fabric, LinkSet, State, expect_fabric
 from topo.network import Network
 from topo.result import Result, Row, Standing, hidden
+from topo.routing.arcs import Bundles
 from topo.routing.next_hops import NextHops
 from topo.routing.scheme import Routing
 from topo.table import Array
@@ -96,15 +97,30 @@ def worst_case_throughput(fabric: Fabric, *, routing: Routing | str = "ecmp", st
     network = Network.of(fabric, state=state)
     capacity = np.zeros(len(fabric.links))
     capacity[network.links] = network.capacity_gbps
-    found = _worst_arc(leaves, arc, pair, share, np.repeat(capacity, 2))
+    slowest, together = _of_bundles(hops.bundles, np.repeat(capacity, 2))
+    found = _worst_arc(leaves, arc, pair, share, together)
     access = _access_theta(leaves, network)
     theta_upper, theta_lower = float(min(access, found.theta)), float(min(access, found.bound))
-    arcs = np.array([found.arc] if found.theta <= access and found.arc >= 0 else [], np.int64)
+    arcs = slowest[[found.arc] if found.theta <= access and found.arc >= 0 else []]
     n_binding, links, ways = binding_set(fabric, arcs, state=state)
     demand = _permutation(fabric, leaves, found.amount)
     return WorstCase(
         fabric.name, str(chosen), theta_lower, theta_upper, n_binding, links, ways, found.n_matchings, demand
     )
+
+
+def _of_bundles(bundles: Bundles | None, capacity: Array) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Slowest member of the bundle that each arc stands for, and the rate of all when each carries as much as it."""
+    arc = np.arange(len(capacity))
+    if bundles is None or not len(bundles.members):
+        return arc, capacity
+    order = bundles.members[np.lexsort((capacity[bundles.members], bundles.first[bundles.members]))]
+    slowest = arc.copy()
+    # Bundles lie one after another in both orders, the slowest member first in this one.
+    slowest[bundles.members] = order[bundles.first[bundles.members]]
+    together = capacity.copy()
+    together[bundles.members] = (capacity[slowest] * bundles.size)[bundles.members]
+    return slowest, together
 
 
 @dataclass(frozen=True, eq=False)
