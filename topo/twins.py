@@ -22,13 +22,15 @@ def equal_rows(start: Array, columns: Array, label: Array | None = None) -> NDAr
     [0, 0, 2]
     """
     n, degree = len(start) - 1, np.diff(start)
-    rows = np.repeat(np.arange(n), degree)
     random = np.random.default_rng(0)
     with np.errstate(over="ignore"):
         mixed = np.zeros(columns.shape[1], np.uint64)
         for field in columns:
-            mixed = _mix(mixed * np.uint64(random.integers(1, 2**63) | 1) + field.astype(np.uint64))
-        running = np.concatenate([np.zeros(1, np.uint64), np.cumsum(mixed, dtype=np.uint64)])
+            mixed *= np.uint64(random.integers(1, 2**63) | 1)
+            mixed += field.astype(np.uint64)
+            _mix(mixed)
+        running = np.zeros(len(mixed) + 1, np.uint64)
+        np.cumsum(mixed, out=running[1:])
         code = running[start[1:]] - running[start[:-1]]
         if label is not None:
             code += _mix(label.astype(np.uint64))
@@ -37,17 +39,21 @@ def equal_rows(start: Array, columns: Array, label: Array | None = None) -> NDAr
     equal = degree == degree[twin]
     if label is not None:
         equal &= label == label[twin]
-    within = np.arange(len(rows)) - start[rows]
-    other = np.minimum(start[twin[rows]] + within, max(len(rows) - 1, 0))
-    differs = np.zeros(len(rows), bool)
+    other = np.repeat(start[twin] - start[:-1], degree)
+    other += np.arange(len(other))
+    np.minimum(other, max(len(other) - 1, 0), out=other)
+    differs = np.zeros(len(other), bool)
     for field in columns:
         differs |= field != field[other]
-    equal[rows[differs]] = False
+    equal[np.searchsorted(start, np.flatnonzero(differs), side="right") - 1] = False
     return np.where(equal, twin, np.arange(n))
 
 
 def _mix(value: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Spread the bits of 64-bit integers, one to one (the finalizer of splitmix64)."""
-    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return value ^ (value >> np.uint64(31))
+    """Spread the bits of 64-bit integers in place, one to one (the finalizer of splitmix64); fresh memory costs."""
+    value ^= value >> np.uint64(30)
+    value *= np.uint64(0xBF58476D1CE4E5B9)
+    value ^= value >> np.uint64(27)
+    value *= np.uint64(0x94D049BB133111EB)
+    value ^= value >> np.uint64(31)
+    return value

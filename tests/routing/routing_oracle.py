@@ -212,11 +212,8 @@ class Oracle:
         built_distance = self.distances([a for a in self.built if self.built_rate[a[2]] > 0], sinks)
         built_hops = self.next_hops([a for a in self.built if self.built_rate[a[2]] > 0], built_distance, sinks)
         inflow: dict[Position, Fraction] = defaultdict(Fraction)
-        for mine in built_hops.values():
-            for arc in mine:
-                node = arc[0][0]
-                if self.forwards[node] or self.fabric.nodes.is_endpoint[node]:  # what neither sends nor relays
-                    inflow[arc[1]] += self.built_rate[arc[2]]
+        for arc in self.entered(built_hops, sinks):
+            inflow[arc[1]] += self.built_rate[arc[2]]
         favour = dict.fromkeys(sinks, Fraction(1))
         for position in sorted(distance, key=lambda p: distance[p][0]):
             if position in favour:
@@ -228,6 +225,22 @@ class Oracle:
             room = inflow.get(position, Fraction(0))
             favour[position] = min(Fraction(1), onward / room) if room else Fraction(1)
         return favour
+
+    def entered(self, hops: dict[Position, list[Arc]], sinks: list[Position]) -> Iterator[Arc]:
+        """Arcs that something could come over: those out of parts on the way in only if something comes in there."""
+        starts = [p for p in hops if not p[1].startswith("in") and (self.passes(p) or self.is_end(p[0]))]
+        seen, todo = set(starts), starts
+        while todo:
+            position = todo.pop()
+            for arc in hops.get(position, []):
+                yield arc
+                if arc[1] not in seen and arc[1] not in sinks:
+                    seen.add(arc[1])
+                    todo.append(arc[1])
+
+    def is_end(self, node: int) -> bool:
+        """Whether traffic starts at a node."""
+        return bool(self.fabric.nodes.is_endpoint[node])
 
     def pair(self, source: int, sink: int) -> dict[int, Fraction] | None:
         """Share of a flow on every fabric arc; None where no path joins the pair."""

@@ -8,16 +8,19 @@ import numpy as np
 import pytest
 
 import topo
+from topo.build.assembly import Assembly
 from topo.errors import ParameterError
-from topo.fabric import Fabric, State
+from topo.fabric import FORWARDS_ALL, FORWARDS_OWN_HOST, Fabric, Origin, State
 from topo.routing.loads import link_loads
 from topo.routing.next_hops import NextHops
 from topo.routing.scheme import Routing
 from topo.routing.walk import at_random, lost_mask, walk
 from topo.routing.weighted_sets import table_entries
+from topo.table import Labels
 from topo.traffic.demand import Demand
 
 WALKS = 2000
+FAR = 1 << 60
 BUILDS: dict[str, Callable[[], Fabric]] = {
     "fat-tree": lambda: topo.fat_tree(6),
     "parallel": lambda: topo.leaf_spine(4, 3, 4, parallel=2),
@@ -25,13 +28,19 @@ BUILDS: dict[str, Callable[[], Fabric]] = {
     "planes": lambda: topo.multi_plane(16, planes=4, radix=8, lanes=4),
     "dual-homed": lambda: topo.load("alibaba-hpn-segment"),
     "torus": lambda: topo.torus((4, 4)),
+    "opened": lambda: topo.server("dgx-h100"),
+    "domain": lambda: topo.load("nvidia-gb200-nvl72"),
+    "shared chips": lambda: topo.load("nvidia-superpod-gb200-2su-nvl72"),
 }
+OPENED = ("opened", "domain", "shared chips")
 ROUTINGS = [
     Routing("wcmp"),
     Routing("wcmp", weights="local"),
     Routing("wcmp", lag=True),
     Routing("wcmp", up_down=True),
     Routing("wcmp", weights="local", lag=True),
+    Routing("wcmp", pxn="always"),
+    Routing("wcmp", pxn="never"),
 ]
 
 
@@ -44,54 +53,95 @@ def uneven(fabric: Fabric, seed: int) -> State:
     return State(link_present=random.random(n) >= 0.06, capacity_gbps=rates)
 
 
-def fluid_by_hops(hops: NextHops, source: int, sink: int) -> np.ndarray:
-    """Load of one flow, pushed down the table hop by hop, without the kernel."""
-    load = np.zeros(2 * len(hops.fabric.links))
-    access, group, weights = hops.access, int(hops.group_of[sink]), hops.weights
-    assert weights is not None
-    assert hops.share is not None
-    held: dict[int, float] = {}
-    state, end = int(access.source_state[access.end_of[source]]), int(access.end_of[sink])
-    if state < access.n_relays:
-        held[state] = 1.0
-    else:
-        rows = np.arange(access.out_start[state], access.out_start[state + 1])
-        cost = hops.cost[access.outward.head[rows], group] + access.outward.cost[rows]
-        rows = rows[cost == cost.min()]
-        weight = weights.of(access.outward.arc[rows], access.outward.head[rows], np.full(len(rows), group))
-        for row, part in zip(rows.tolist(), (weight / weight.sum()).tolist(), strict=True):
-            load[access.outward.arc[row]] += part
-            relay = int(access.outward.head[row])
-            held[relay] = held.get(relay, 0.0) + part
-    while held:
-        relay = max(held, key=lambda r: int(hops.cost[r, group]))
-        here, code = held.pop(relay), int(hops.table[relay, group])
-        if code < 0:
-            at = int(access.ways.find(np.array([end * access.n_states + relay]))[0])
-            if at < 0:
+class Pushed:
+    """Load of one flow, pushed from state to state by the weights that walks use, without the kernel."""
+
+    def __init__(self, hops: NextHops, source: int, sink: int) -> None:
+        self.hops, self.access, self.group = hops, hops.access, int(hops.group_of[sink])
+        self.end = int(self.access.end_of[sink])
+        self.begin = int(self.access.source_state[self.access.end_of[source]])
+        self.load = np.zeros(2 * len(hops.fabric.links))
+        self.outside = self.out_costs()
+        held = {self.begin: 1.0}
+        while held:
+            state = max(held, key=self.left)
+            here = held.pop(state)
+            if state in (self.access.sink_state[self.end], self.access.source_state[self.end]):
                 continue
-            arcs = access.ways.arc[access.ways.start[at] : access.ways.start[at + 1]]
-            share = weights.gbps[arcs] / weights.gbps[arcs].sum()
-        else:
+            arcs, heads, share = self.onward(state)
+            for arc, head, portion in zip(arcs.tolist(), heads.tolist(), (here * share).tolist(), strict=True):
+                self.load[arc] += portion
+                held[head] = held.get(head, 0.0) + portion
+
+    def left(self, state: int) -> int:
+        """Least cost from a state on."""
+        if state in (self.access.sink_state[self.end], self.access.source_state[self.end]):
+            return 0
+        if state < self.access.n_relays:
+            cost = int(self.hops.cost[state, self.group])
+            return FAR if cost == self.hops.far else cost
+        if self.access.is_in[state]:
+            return int(self.access.ways.cost_of(np.array([self.end * self.access.n_states + state]), FAR)[0])
+        return self.outside.get(state, FAR)
+
+    def out_costs(self) -> dict[int, int]:
+        """Least costs from states on the way out that the source reaches, by Bellman and Ford."""
+        access, near, todo = self.access, {self.begin}, [self.begin]
+        while todo:
+            here = todo.pop()
+            for head in access.outward.head[access.out_start[here] : access.out_start[here + 1]].tolist():
+                inner = head >= access.n_relays and not access.is_in[head] and access.passes[head]
+                if inner and head not in near:
+                    near.add(head)
+                    todo.append(head)
+        self.outside: dict[int, int] = {}
+        for _ in near:
+            for state in near - {int(access.source_state[self.end])}:
+                rows = range(access.out_start[state], access.out_start[state + 1])
+                outward = access.outward
+                costs = [int(outward.cost[r]) + self.left(int(outward.head[r])) for r in rows]
+                self.outside[state] = min(costs, default=FAR)
+        return self.outside
+
+    def onward(self, state: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Next arcs with the states they enter and their shares."""
+        access, hops, weights = self.access, self.hops, self.hops.weights
+        assert weights is not None
+        assert hops.share is not None
+        if state < access.n_relays and hops.table[state, self.group] >= 0:
+            code = int(hops.table[state, self.group])
             part = slice(int(hops.start[code]), int(hops.start[code + 1]))
-            arcs, share = hops.arcs[part], hops.share[part]
-        for arc, portion in zip(arcs.tolist(), (here * share).tolist(), strict=True):
-            load[arc] += portion
-            if hops.head_row[arc] >= 0 and code >= 0:
-                held[int(hops.head_row[arc])] = held.get(int(hops.head_row[arc]), 0.0) + portion
-    return load
+            return hops.arcs[part], hops.head_row[hops.arcs[part]], hops.share[part]
+        if state < access.n_relays or access.is_in[state]:
+            at = int(access.ways.find(np.array([self.end * access.n_states + state]))[0])
+            way = slice(access.ways.start[at], access.ways.start[at + 1])
+            arcs, heads = access.ways.arc[way], access.ways.next_state[way]
+        else:
+            rows = np.arange(access.out_start[state], access.out_start[state + 1])
+            cost = np.array([int(access.outward.cost[r]) + self.left(int(access.outward.head[r])) for r in rows])
+            rows = rows[cost == cost.min()]
+            arcs, heads = access.outward.arc[rows], access.outward.head[rows]
+        of = weights.of_states(arcs, heads, np.full(len(arcs), self.group), np.full(len(arcs), self.end))
+        return arcs, heads, of / of.sum()
 
 
-@pytest.mark.parametrize("routing", ROUTINGS, ids=str)
-@pytest.mark.parametrize("name", list(BUILDS))
+def known(name: str, routing: Routing) -> bool:
+    """Tori have no tiers, closed hosts no relays, and the largest fabric takes seconds a routing."""
+    if name == "shared chips":
+        return not routing.lag and not routing.up_down
+    return (routing.pxn == "needed" or name in OPENED) and not (routing.up_down and name == "torus")
+
+
+@pytest.mark.parametrize(
+    ("name", "routing"), [(name, routing) for name in BUILDS for routing in ROUTINGS if known(name, routing)], ids=str
+)
 def test_walks_and_shares_are_the_fluid_load(name: str, routing: Routing) -> None:
     fabric = BUILDS[name]()
-    if routing.up_down and name == "torus":
-        pytest.skip("no tiers")
-    for seed in (1, 2):
+    seeds, n = ((1,), 3) if name == "shared chips" else ((1, 2), 10)
+    for seed in seeds:
         state = uneven(fabric, seed)
         random = np.random.default_rng(seed)
-        source, sink = random.choice(fabric.endpoints, 10), random.choice(fabric.endpoints, 10)
+        source, sink = random.choice(fabric.endpoints, n), random.choice(fabric.endpoints, n)
         source, sink = source[source != sink], sink[source != sink]
         demand = Demand.of(fabric, "some", source=source, sink=sink, gbps=1.0)
         loads = link_loads(fabric, demand, routing=routing, state=state)
@@ -102,10 +152,11 @@ def test_walks_and_shares_are_the_fluid_load(name: str, routing: Routing) -> Non
         assert (lost == lost[:, :1]).all()
         seen = np.bincount(arcs[arcs >= 0], minlength=len(loads.arc_gbps)) / WALKS
         error = np.sqrt(np.maximum(loads.arc_gbps, 1 / WALKS) / WALKS)
-        assert (np.abs(seen - loads.arc_gbps) <= 5.5 * error).all()
+        # Where hosts are opened tens of thousands of arcs carry a few walks each.
+        assert (np.abs(seen - loads.arc_gbps) <= (7 if name in OPENED else 5.5) * error).all()
         if not routing.lag:
             alive = [pair for pair, gone in zip(zip(source, sink, strict=True), lost[:, 0], strict=True) if not gone]
-            pushed = sum((fluid_by_hops(hops, int(a), int(b)) for a, b in alive), np.zeros_like(seen))
+            pushed = sum((Pushed(hops, int(a), int(b)).load for a, b in alive), np.zeros_like(seen))
             assert np.abs(pushed - loads.arc_gbps).max() < 1e-12
 
 
@@ -165,6 +216,40 @@ def test_tables_of_entries() -> None:
         table_entries(np.full(3, 1 / 3), np.array([0, 3]), 2)
 
 
-def test_weights_stop_at_opened_hosts() -> None:
-    with pytest.raises(ParameterError, match="opened down to parts of hosts"):
-        NextHops.of(topo.server("dgx-h100"), routing="wcmp")
+def two_adapters(rates: tuple[float, float]) -> tuple[Fabric, State]:
+    """Two hosts, each an accelerator behind two adapters, each adapter on a leaf of its own; host 1's at ``rates``."""
+    assembly = Assembly("two adapters")
+    host = ["host-1", "host-2"]
+    names = Labels.of(host)
+    gpu = assembly.add_nodes(
+        [f"{h}-gpu" for h in host], kind="accelerator", is_endpoint=True, forwards=FORWARDS_OWN_HOST, host=names
+    )
+    nic = assembly.add_nodes(
+        [f"{h}-nic-{i}" for h in host for i in (1, 2)], kind="nic", tier=-1, forwards=FORWARDS_OWN_HOST,
+        host=Labels([0, 0, 1, 1], names.labels),
+    )  # fmt: skip
+    leaf = assembly.add_nodes(["leaf-1", "leaf-2"], kind="switch", tier=1, forwards=FORWARDS_ALL)
+    assembly.connect(np.repeat(gpu, 2), nic, 400, kind="host_io")
+    assembly.connect(nic, np.tile(leaf, 2), 400, kind="access")
+    fabric = assembly.finish(Origin())
+    gbps = fabric.links.capacity_gbps.copy()
+    for name, rate in zip(("host-1-nic-1", "host-1-nic-2"), rates, strict=True):
+        at = fabric.rows(name)[0]
+        gbps[fabric.links.kind.is_any("access") & ((fabric.link_a == at) | (fabric.link_b == at))] = rate
+    return fabric, State(capacity_gbps=gbps)
+
+
+@pytest.mark.parametrize(
+    ("weights", "to_other", "from_other"), [("path", [1 / 4, 3 / 4], [1 / 4, 3 / 4]), ("local", [0.5, 0.5], [0.5, 0.5])]
+)
+def test_weights_inside_opened_hosts(weights: str, to_other: list[float], from_other: list[float]) -> None:
+    """Adapters whose cables run at 100 and 300 of 400 Gb/s: 1 to 3 by path out of the host and into it, else even."""
+    fabric, state = two_adapters((100.0, 300.0))
+    hops = NextHops.of(fabric, routing=Routing("wcmp", weights=weights), state=state)
+    n = 40_000
+    for (source, sink), share in zip(((0, 1), (1, 0)), (to_other, from_other), strict=True):
+        ends = fabric.endpoints
+        arcs = walk(hops, np.full(n, ends[source]), np.full(n, ends[sink]), at_random(3))
+        leaf, count = np.unique(fabric.arc_target[arcs[1]], return_counts=True)
+        assert leaf.tolist() == fabric.rows(["leaf-1", "leaf-2"]).tolist()
+        assert count / n == pytest.approx(share, abs=4 * np.sqrt(0.25 / n))

@@ -15,6 +15,7 @@ from topo.fabric import FORWARDS_NOTHING, Fabric, Origin, State
 from topo.routing.loads import link_loads
 from topo.routing.next_hops import NO_PATH, NextHops
 from topo.routing.scheme import Routing
+from topo.routing.sets import SetBits
 from topo.routing.walk import at_random, lost_mask, walk
 from topo.table import Labels
 from topo.traffic.demand import Demand
@@ -392,6 +393,30 @@ def test_twins_change_nothing(build: Callable[[], Fabric], up_down: bool, share:
                 every.arcs[every.start[a] : every.start[a + 1]].tolist()
                 == alone.arcs[alone.start[b] : alone.start[b + 1]].tolist()
             )
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: topo.torus([4, 4, 2], hosts_per_switch=2, links=3),
+        lambda: topo.hyperx([9, 9], hosts_per_switch=1, link_gbps=100),
+        lambda: topo.jellyfish(90, 70, 1),
+        lambda: topo.fat_tree(8),
+    ],
+)
+def test_single_next_hops_are_those_listed(build: Callable[[], Fabric]) -> None:
+    """Looked up in bits and in the lists of all sets, the nth next hop is the same arc."""
+    fabric = build()
+    bits, listed = NextHops.of(fabric), NextHops.of(fabric)
+    size = np.diff(listed.start)
+    assert len(listed.arcs) == size.sum() > 0
+    number = np.repeat(np.arange(listed.n_sets), size)
+    nth = np.arange(len(number)) - listed.start[number]
+    few = max(1, len(number) // 9)
+    for low in range(0, len(number), few):
+        part = slice(low, low + few)
+        assert bits.arc_of(number[part], nth[part]).tolist() == listed.arcs[part].tolist()
+    assert "arcs" not in vars(bits) and isinstance(bits.held, SetBits)
 
 
 def test_refusals() -> None:

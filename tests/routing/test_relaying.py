@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import topo
+from topo.build.assembly import Assembly
 from topo.build.rail import RailPlan
-from topo.fabric import Fabric
+from topo.fabric import FORWARDS_NOTHING, FORWARDS_OWN_HOST, Fabric
 from topo.routing.loads import link_loads
 from topo.routing.next_hops import NextHops
 from topo.routing.relaying import find_relaying
@@ -73,3 +74,32 @@ def test_always_holds_for_other_costs(unit: Fabric, scale_up: int) -> None:
     loads = link_loads(unit, topo.traffic.all_to_all(unit), routing=routing)
     spines = unit.nodes.tier[unit.arc_target] == 2
     assert loads.arc_gbps[spines].max() == 0
+
+
+@pytest.mark.parametrize("rule", ["needed", "always", "never"])
+def test_a_neighbour_that_nothing_enters_brings_nothing(rule: str) -> None:
+    """Two adapters lead to gpu-0 alike; that gpu-1 hangs on one of their PCIe switches takes no weight from it.
+
+    gpu-0 gets 200 Gb/s from each PCIe switch, and from a sender of 400 all of it. Counting gpu-1's link as inflow of
+    the first switch gives that one a third of the traffic instead of half: theta 3/4.
+    """
+    assembly = Assembly("two adapters")
+    leaf = assembly.add_nodes(["leaf"], kind="switch", tier=1)
+    own = {"host": "a", "forwards": FORWARDS_OWN_HOST}
+    gpus = assembly.add_nodes(["gpu-0", "gpu-1"], kind="accelerator", is_endpoint=True, **own)
+    pcie = assembly.add_nodes(["pcie-0", "pcie-1"], kind="pcie_switch", tier=-1, **own)
+    nics = assembly.add_nodes(["nic-0", "nic-1"], kind="nic", tier=-1, **own)
+    assembly.connect(np.repeat(gpus[0], 2), pcie, 200, kind="host_io")
+    assembly.connect(gpus[1:], pcie[:1], 400, kind="host_io")
+    assembly.connect(nics, pcie, 400, kind="host_io")
+    assembly.connect(nics, np.repeat(leaf, 2), 400, kind="access")
+    sender = assembly.add_nodes(["sender"], kind="nic", is_endpoint=True, forwards=FORWARDS_NOTHING)
+    assembly.connect(sender, leaf, 400, kind="access")
+    fabric = assembly.finish()
+    demand = Demand.of(fabric, "one", source=sender, sink=gpus[:1], gbps=400)
+    assert link_loads(fabric, demand, routing=Routing("wcmp", pxn=rule)).theta == pytest.approx(1, rel=1e-12)
+    # Walks weigh alike: half of many go over each adapter.
+    hops = NextHops.of(fabric, routing=Routing("wcmp", pxn=rule))
+    arcs = walk(hops, np.repeat(sender, 4000), np.repeat(gpus[:1], 4000), at_random(1))
+    over = np.isin(fabric.arc_target[arcs[arcs >= 0]], nics[:1]).sum()
+    assert over / 4000 == pytest.approx(0.5, abs=4 * 0.5 / 4000**0.5)

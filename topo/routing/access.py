@@ -24,7 +24,7 @@ from topo.routing.relaying import Relaying, find_relaying, passing_parts
 from topo.routing.scheme import Routing
 from topo.table import Array
 
-__all__ = ["Access", "Costs", "Ways", "find_access", "ranges"]
+__all__ = ["Access", "Costs", "Ways", "find_access", "find_states", "ranges"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +76,7 @@ class Access:
     that does not ``passes``, nothing goes but its own traffic. ``ways`` are the steps of pairs on the way in, from
     relays on; ``inside`` the costs of ways that never meet a relay (within one host, or back to back);
     ``exits`` the relays that states on the way out reach, with least cost, as (state, relay, cost) sorted.
+    ``copy_key`` tells the copies of switch chips, the last states, apart: see :class:`HostStates`.
     """
 
     endpoints: NDArray[np.int64]
@@ -94,6 +95,7 @@ class Access:
     inside: Costs
     exits: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
     exit_start: NDArray[np.int64]
+    copy_key: NDArray[np.int64]
 
     @property
     def n_relays(self) -> int:
@@ -142,20 +144,30 @@ class Access:
 
 def find_access(network: Network, arcs: Arcs, routing: Routing) -> Access:
     """The ways between endpoints and relays over some arcs; accelerators relay for others as ``routing.pxn`` says."""
+    plan = find_states(network, arcs, routing)
+    full = network.fabric.nodes.forwards == FORWARDS_ALL
+    relays = np.flatnonzero(full)
+    n_parts = plan.n_parts
+    relay_of = positions(len(full), relays)
+    part_of = positions(len(full), plan.node[len(relays) : len(relays) + n_parts])
+    core = arcs.take(full[arcs.tail] & full[arcs.head])
+    core = Arcs(relay_of[core.tail], relay_of[core.head], core.arc, core.cost)
+    ends = network.fabric.endpoints
+    source = np.where(full[ends], relay_of[ends], len(relays) + part_of[ends])
+    sink = np.where(full[ends], relay_of[ends], len(relays) + n_parts + part_of[ends])
+    return _assembled(ends, relays, relay_of, plan, source, sink, core)
+
+
+def find_states(network: Network, arcs: Arcs, routing: Routing) -> HostStates:
+    """States of the parts of hosts, and the arcs between states at their costs, those between relays left out."""
     nodes = network.fabric.nodes
     full = nodes.forwards == FORWARDS_ALL
     own = passing_parts(network, routing)
     relays = np.flatnonzero(full)
     parts = np.flatnonzero(~full & (nodes.is_endpoint | own))
     relay_of, part_of = positions(len(nodes), relays), positions(len(nodes), parts)
-    core = arcs.take(full[arcs.tail] & full[arcs.head])
-    core = Arcs(relay_of[core.tail], relay_of[core.head], core.arc, core.cost)
     plan = host_states(network, arcs, full, own, parts, part_of, relay_of, len(relays))
-    plan = _dear_relays(plan, find_relaying(network, routing), len(relays), len(parts))
-    ends = network.fabric.endpoints
-    source = np.where(full[ends], relay_of[ends], len(relays) + part_of[ends])
-    sink = np.where(full[ends], relay_of[ends], len(relays) + len(parts) + part_of[ends])
-    return _assembled(ends, relays, relay_of, plan, source, sink, core)
+    return _dear_relays(plan, find_relaying(network, routing), len(relays), len(parts))
 
 
 def _dear_relays(plan: HostStates, found: Relaying, n_relays: int, n_parts: int) -> HostStates:
@@ -196,6 +208,7 @@ def _assembled(
         inside=_inside(back, plan, source, np.flatnonzero(~is_relay[source]), inward.take(np.flatnonzero(direct))),
         exits=exits,
         exit_start=np.searchsorted(exits[0], np.arange(n_states + 1)),
+        copy_key=plan.copy_key,
     )
 
 

@@ -7,17 +7,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from topo.errors import ParameterError
-from topo.fabric import FORWARDS_ALL
-from topo.network import Network
 from topo.routing.access import Access
 from topo.routing.arcs import Arcs, Bundles, list_codes, network_arcs, ranges
 from topo.routing.distances import Seeds
 from topo.routing.kernel import Graph, arrivals, descend
+from topo.routing.part_pull import PartPull
 from topo.routing.weights import LinkWeights, is_path_aware, link_costs
 from topo.table import Array
 
-__all__ = ["HomeLists", "HopWeights", "expect_closed_hosts", "home_lists", "hop_weights"]
+__all__ = ["HomeLists", "HopWeights", "home_lists", "hop_weights"]
 
 _CELLS = 4_000_000
 
@@ -25,11 +23,21 @@ _CELLS = 4_000_000
 class HopWeights(NamedTuple):
     """An arc weighs ``gbps[arc]`` times ``pull[relay it enters, group]`` (None, and into endpoints: 1).
 
-    Under LAG the rate of a whole bundle stands at the arc that stands for it.
+    Under LAG the rate of a whole bundle stands at the arc that stands for it. ``parts`` are the factors on arcs into
+    parts of opened hosts.
     """
 
     gbps: NDArray[np.float64]
     pull: NDArray[np.float64] | None
+    parts: PartPull | None = None
+
+    def of_states(self, arc: Array, state: Array, group: Array, end: Array) -> NDArray[np.float64]:
+        """Weights of arcs into states, parts of hosts too, towards endpoints ``end`` of groups."""
+        if self.parts is not None:
+            return np.asarray(self.gbps[arc] * self.parts.of(state, end))
+        if self.pull is None:
+            return self.gbps[arc]
+        return self.of(arc, np.where(state < len(self.pull), state, -1), group)
 
     def of(self, arc: Array, head: Array, group: Array) -> NDArray[np.float64]:
         """Weights of arcs into relay rows ``head`` (-1: an endpoint) towards groups."""
@@ -192,23 +200,19 @@ def _graphs(weights: LinkWeights, access: Access, homes: HomeLists, sinks: Array
     return graph(weights.gbps, homes.gbps), graph(weights.built_gbps, homes.built_gbps)
 
 
-def expect_closed_hosts(network: Network, access: Access) -> None:
-    """Refuse weights where paths go on inside hosts.
-
-    :raises ParameterError: some endpoint hangs on another part of its host.
-    """
-    full = network.fabric.nodes.forwards == FORWARDS_ALL
-    inner = (~full[network.a] & ~full[network.b]) & (access.end_of[network.a] >= 0)
-    if inner.any() or (access.outward.head >= access.n_relays).any():
-        raise ParameterError(
-            f"{network.fabric.name!r} is opened down to parts of hosts, where single flows are weighted by no switch; "
-            "use 'ecmp', or ask throughput about 'wcmp', which divides like a fluid"
-        )
-
-
 def hop_weights(
-    weights: LinkWeights, access: Access, homes: HomeLists, seeds: Seeds, sample: Array, bundles: Bundles | None
+    weights: LinkWeights,
+    access: Access,
+    homes: HomeLists | None,
+    seeds: Seeds,
+    sample: Array,
+    bundles: Bundles | None,
+    parts: PartPull | None = None,
 ) -> HopWeights:
-    """Weights of all arcs under a WCMP routing."""
-    pull = _path_pull(weights, access, homes, seeds, sample) if is_path_aware(weights.routing) else None
-    return HopWeights(_arc_rates(weights, bundles), pull)
+    """Weights of all arcs under a WCMP routing; ``sample`` is an endpoint of each group."""
+    pull = None
+    if parts is not None:
+        pull = parts.table[: access.n_relays, parts.kind_of[sample]]
+    elif homes is not None and is_path_aware(weights.routing):
+        pull = _path_pull(weights, access, homes, seeds, sample)
+    return HopWeights(_arc_rates(weights, bundles), pull, parts)

@@ -18,12 +18,17 @@ __all__ = ["HostStates", "host_states"]
 
 
 class HostStates(NamedTuple):
-    """Arcs between states: ``out`` has tails on the way out, ``into`` heads on the way in (some are in both)."""
+    """Arcs between states: relays, parts on the way out, parts on the way in, then copies of chips out and in.
+
+    ``copy_key`` is host * nodes + chip of each copy, ascending.
+    """
 
     node: Array
     passes: Array
     is_out: Array
     edges: Arcs
+    n_parts: int
+    copy_key: Array
 
 
 def host_states(
@@ -54,7 +59,7 @@ def host_states(
     is_out[n_relays : n_relays + n_parts] = True
     is_out[first : first + n_copies] = True
     edges = Arcs(*(np.concatenate(column) for column in zip(*found, strict=True)))
-    return HostStates(node, passes, is_out, edges)
+    return HostStates(node, passes, is_out, edges, n_parts, copies.key)
 
 
 def _moved(arcs: Arcs, mask: Array, tail_state: Array, head_state: Array) -> Arcs:

@@ -14,9 +14,9 @@ from topo.fabric import FORWARDS_ALL, Fabric, State, expect_fabric
 from topo.routing.blocks import block_pass
 from topo.routing.core import Core
 from topo.routing.pairs import pair_pass
-from topo.routing.passes import Pass, Totals
+from topo.routing.passes import Lost, Pass, Totals
 from topo.routing.relaying import relaying_text
-from topo.routing.reuse import core_in
+from topo.routing.reuse import core_in, once
 from topo.routing.scheme import GLOBAL, Routing
 from topo.routing.valleys import valley_gbps
 from topo.table import freeze
@@ -123,23 +123,33 @@ def link_loads(
     chosen = _fluid(Routing.of(routing))
     demand.expect_made_for(fabric)
     core = core_in(fabric, state=state, routing=chosen)
-    totals = Totals.of(core)
-    for work in _passes(core, demand, chosen):
-        totals.take(work)
-    source, sink = totals.lost.examples()
+    arc_gbps, lost, source, sink = once(
+        fabric, demand, routing=chosen, state=state, work=lambda: _carried(core, demand, chosen)
+    )
     return LinkLoads(
         fabric=fabric,
         demand=demand,
         routing=chosen,
         state=state,
-        arc_gbps=freeze(totals.with_access(core)),
+        arc_gbps=arc_gbps,
         capacity_gbps=freeze(_capacity(core, state)),
-        lost_pairs=totals.lost.pairs,
-        lost_gbps=totals.lost.gbps,
-        lost_source=freeze(source),
-        lost_sink=freeze(sink),
+        lost_pairs=lost.pairs,
+        lost_gbps=lost.gbps,
+        lost_source=source,
+        lost_sink=sink,
         assumptions=_assumptions(core, chosen),
     )
+
+
+def _carried(
+    core: Core, demand: Demand, routing: Routing
+) -> tuple[NDArray[np.float64], Lost, NDArray[np.int64], NDArray[np.int64]]:
+    """Load of every arc, what was lost, and examples of the pairs."""
+    totals = Totals.of(core)
+    for work in _passes(core, demand, routing):
+        totals.take(work)
+    source, sink = totals.lost.examples()
+    return freeze(totals.with_access(core)), totals.lost, freeze(source), freeze(sink)
 
 
 def _fluid(routing: Routing) -> Routing:

@@ -15,18 +15,20 @@ from topo.network import Network
 from topo.routing.access import Access, find_access
 from topo.routing.arcs import Bundles, list_codes, network_arcs, ranges
 from topo.routing.distances import RelayGraph, Seeds
-from topo.routing.hop_weights import HomeLists, HopWeights, expect_closed_hosts, home_lists, hop_weights
+from topo.routing.hop_weights import HopWeights, home_lists, hop_weights
+from topo.routing.part_pull import is_opened, part_pull
 from topo.routing.relaying import find_relaying
 from topo.routing.scheme import Routing
-from topo.routing.sets import hop_sets
+from topo.routing.sets import SetBits, hop_sets
 from topo.routing.weighted_sets import WeightedSets
-from topo.routing.weights import LinkWeights
-from topo.table import Array, check_rows
+from topo.routing.weights import LinkWeights, is_path_aware
+from topo.table import Array, check_rows, freeze
 
 __all__ = ["NO_PATH", "NextHops"]
 
 NO_PATH = -1
 _MOST_CELLS = 400_000_000
+_LISTED_AT = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +45,7 @@ class NextHops:
     with it one arc stands for its bundle, and ``bundles`` lists the members. ``cost[r, g]`` is the least cost down
     to the destination, ``far`` where there is no path. Under WCMP ``share``, parallel to ``arcs``, says how much of
     what crosses a set each next hop takes (None: all the same), and ``weights`` what links of endpoints weigh.
+    ``held`` are the arcs, or bits for them until somebody asks for all.
     """
 
     fabric: Fabric
@@ -53,7 +56,7 @@ class NextHops:
     sinks: NDArray[np.int64]
     table: NDArray[np.int32]
     start: NDArray[np.int64]
-    arcs: NDArray[np.int64]
+    held: NDArray[np.int64] | SetBits
     cost: NDArray[Any]
     far: int
     bundles: Bundles | None
@@ -81,7 +84,7 @@ class NextHops:
         ((20, 8), 49)
 
         :raises ParameterError: more relays times groups than a table holds (name fewer ``sinks``), a sink that is no
-            endpoint, up/down routing where endpoints forward for others, WCMP where hosts are opened.
+            endpoint, up/down routing where endpoints forward for others.
         """
         chosen = Routing.of(routing)
         network = Network.of(fabric, state=state)
@@ -98,11 +101,14 @@ class NextHops:
             raise ParameterError(f"up/down routing needs tiers of switches, but endpoint {node!r} forwards for others")
         wanted = np.arange(len(access.endpoints)) if sinks is None else _end_index(access, fabric, "sinks", sinks)
         wanted = np.unique(wanted)
-        homes = None
-        if weighs is not None:
-            expect_closed_hosts(network, access)
+        homes, parts, kind = None, None, None
+        if weighs is not None and not is_opened(network, access):
             homes = home_lists(weighs, access)
-        group, seeds, n_groups = _groups(access, wanted, homes)
+            kind = homes.group_kind
+        elif weighs is not None and is_path_aware(chosen):
+            parts = part_pull(weighs, access, wanted)
+            kind = parts.kind_of
+        group, seeds, n_groups = _groups(access, wanted, kind)
         if access.n_relays * n_groups > _MOST_CELLS:
             raise ParameterError(
                 f"{access.n_relays:,} switches times {n_groups:,} groups of destinations are more next-hop sets than "
@@ -114,14 +120,16 @@ class NextHops:
         group_of = np.full(len(fabric.nodes), -1, np.int64)
         group_of[access.endpoints] = group
         table = _with_ends(found.table, found.cost, found.far, seeds)
-        start, arcs_of_sets, share, weights = found.start, graph.arc[found.hops], None, None
-        if weighs is not None and homes is not None:
+        held: NDArray[np.int64] | SetBits = found.sets
+        start, share, weights = np.concatenate([[0], np.cumsum(found.sets.n_hops)]), None, None
+        if weighs is not None:
             sample = np.full(n_groups, -1, np.int64)
             sample[group[group >= 0]] = np.flatnonzero(group >= 0)
-            weights = hop_weights(weighs, access, homes, seeds, sample, bundles)
+            weights = hop_weights(weighs, access, homes, seeds, sample, bundles, parts)
             head_row = access.relay_of[fabric.arc_target]
-            table, start, arcs_of_sets, share = WeightedSets.of(table, start, arcs_of_sets, head_row, weights)
-        for array in (group_of, table, start, arcs_of_sets, found.cost):
+            table, start, held, share = WeightedSets.of(table, start, found.sets.arcs(), head_row, weights)
+            held.flags.writeable = False
+        for array in (group_of, table, start, found.cost):
             array.flags.writeable = False
         return cls(
             fabric,
@@ -132,7 +140,7 @@ class NextHops:
             access.endpoints[wanted],
             table,
             start,
-            arcs_of_sets,
+            held,
             found.cost,
             found.far,
             bundles,
@@ -149,6 +157,18 @@ class NextHops:
     def row_of(self) -> NDArray[np.int64]:
         """Relay row of every node, -1 for others."""
         return self.access.relay_of
+
+    @cached_property
+    def arcs(self) -> NDArray[np.int64]:
+        """Arcs of all sets, one after another."""
+        return freeze(self.held.arcs()) if isinstance(self.held, SetBits) else self.held
+
+    def arc_of(self, number: NDArray[Any], nth: NDArray[Any]) -> NDArray[np.int64]:
+        """The nth arc, from 0, of each of some sets; all are listed only where many are looked at."""
+        if isinstance(self.held, SetBits) and "arcs" not in self.__dict__ and _LISTED_AT * len(nth) < self.start[-1]:
+            return self.held.arc_of(number, nth)
+        arcs: NDArray[np.int64] = self.arcs[self.start[number] + nth]
+        return arcs
 
     @cached_property
     def head_row(self) -> NDArray[np.int64]:
@@ -218,10 +238,10 @@ def _end_index(access: Access, fabric: Fabric, name: str, rows: ArrayLike) -> ND
     return index
 
 
-def _groups(access: Access, wanted: Array, homes: HomeLists | None) -> tuple[NDArray[np.int64], Seeds, int]:
+def _groups(access: Access, wanted: Array, kind: Array | None) -> tuple[NDArray[np.int64], Seeds, int]:
     """Group of each endpoint (-1: not wanted, or on no relay), and where the groups hang, in order of their relays.
 
-    With ``homes`` endpoints with several homes of other rates are groups of their own.
+    Endpoints of another ``kind`` are groups of their own.
     """
     n, n_states = len(access.endpoints), access.n_states
     end, state, cost = access.ways.key // n_states, access.ways.key % n_states, access.ways.cost
@@ -232,9 +252,9 @@ def _groups(access: Access, wanted: Array, homes: HomeLists | None) -> tuple[NDA
     count = np.bincount(end, minlength=n)
     joined = np.flatnonzero(count > 0)
     code = list_codes(state * (int(cost.max(initial=0)) + 1) + cost, count[joined])
-    if homes is not None:
-        kind = homes.group_kind[joined]
-        code = list_codes(code * (int(kind.max(initial=0)) + 2) + kind + 1, np.ones(len(code), np.int64))
+    if kind is not None:
+        mine = kind[joined]
+        code = list_codes(code * (int(mine.max(initial=0)) + 2) + mine + 1, np.ones(len(code), np.int64))
     group = np.full(n, -1, np.int64)
     group[joined] = code
     sample = joined[np.unique(code, return_index=True)[1]]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -17,11 +21,15 @@ from topo.routing.scheme import Routing
 from topo.routing.twins import find_alike
 from topo.routing.weights import is_path_aware
 from topo.table import Array, freeze
+from topo.traffic.demand import Demand
 
-__all__ = ["core_in"]
+__all__ = ["core_in", "once", "remembered"]
+
+_Answer = TypeVar("_Answer")
 
 _MOST_LINKS = 300_000
 _ROUTINGS_KEPT = 2
+_ANSWERS_KEPT = 8
 _MOST_CHANGED = 16
 
 
@@ -73,6 +81,63 @@ def core_in(fabric: Fabric, *, state: State | None, routing: Routing) -> Core:
     if state is None:
         return whole.core(Network(fabric, whole.links, whole.kinds, None))
     return _without(whole, fabric, state)
+
+
+_Kept = OrderedDict[tuple[Fabric, Routing, bytes], Any]
+_answers: ContextVar[_Kept | None] = ContextVar("_answers", default=None)
+
+
+@contextmanager
+def remembered() -> Iterator[None]:
+    """Within this, loads asked for again are not worked out again: a report's sections share many questions.
+
+    Elsewhere every call does its own work, so that what is timed or swept holds no memory of what was asked before.
+    """
+    token = _answers.set(OrderedDict() if _answers.get() is None else _answers.get())
+    try:
+        yield
+    finally:
+        _answers.reset(token)
+
+
+def once(
+    fabric: Fabric, demand: Demand, *, routing: Routing, state: State | None, work: Callable[[], _Answer]
+) -> _Answer:
+    """What ``work()`` gives for this demand, or what it gave before where answers are :func:`remembered`.
+
+    The last eight answers are kept. States with something absent are not: sweeps over failures ask each once. What
+    ``work`` returns must never be changed.
+    """
+    kept = _answers.get()
+    if kept is None or len(fabric.links) > _MOST_LINKS or (state is not None and not _is_complete(state)):
+        return work()
+    key = fabric, routing, _digest(demand, state)
+    if key in kept:
+        kept.move_to_end(key)
+        found: _Answer = kept[key]
+        return found
+    answer = kept[key] = work()
+    while len(kept) > _ANSWERS_KEPT:
+        kept.popitem(last=False)
+    return answer
+
+
+def _is_complete(state: State) -> bool:
+    return state.node_present is None and state.link_present is None
+
+
+def _digest(demand: Demand, state: State | None) -> bytes:
+    """A name of a demand and the rates of a state, by content."""
+    digest = hashlib.sha256()
+    parts: list[Array] = [demand.source, demand.sink, demand.gbps]
+    for block in demand.blocks:
+        parts += [block.sources, block.sinks, np.array(block.gbps), block.source_weight, block.sink_weight]
+    if state is not None and state.capacity_gbps is not None:
+        parts.append(state.capacity_gbps)
+    for part in parts:
+        digest.update(f"|{part.dtype}{part.shape}".encode())
+        digest.update(np.ascontiguousarray(part).tobytes())
+    return digest.digest()
 
 
 def _without(whole: _Whole, fabric: Fabric, state: State) -> Core:

@@ -13,21 +13,49 @@ from topo.routing.arcs import list_codes, ranges
 from topo.routing.distances import Reached, RelayGraph, Seeds, least_costs, twin_rows
 from topo.table import Array
 
-__all__ = ["HopSets", "hop_sets"]
+__all__ = ["HopSets", "SetBits", "hop_sets"]
 
 _BLOCK_CELLS = 1 << 20
+_LISTED_OCTETS = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class SetBits:
+    """Next hops of sets as bits: bit j of ``word[s]`` stands for the arc of hop j of row ``row[s]``.
+
+    A torus has a set of its own for every pair of switches, whose lists are a hundred times what its walks look at.
+    """
+
+    graph: RelayGraph
+    row: NDArray[np.int64]
+    word: NDArray[np.uint64]
+
+    @property
+    def n_hops(self) -> NDArray[np.int64]:
+        """How many next hops each set has."""
+        count: NDArray[np.int64] = np.bitwise_count(self.word).sum(axis=1, dtype=np.int64)
+        return count
+
+    def arcs(self) -> NDArray[np.int64]:
+        """Arcs of all sets, one after another, each in order of its hops."""
+        arcs: NDArray[np.int64] = self.graph.arc[_lists(self.row, self.word, self.graph.start, self.n_hops)]
+        return arcs
+
+    def arc_of(self, number: Array, nth: Array) -> NDArray[np.int64]:
+        """The nth arc, from 0, of each of some sets."""
+        arcs: NDArray[np.int64] = self.graph.arc[self.graph.start[self.row[number]] + _nth_bits(self.word[number], nth)]
+        return arcs
 
 
 class HopSets(NamedTuple):
     """``table[u, g]``: the set of next hops of row u towards destination group g.
 
-    Set s holds hops ``hops[start[s]:start[s + 1]]`` of the graph; set 0 is empty. ``cost[u, g]`` is the least cost,
-    ``far`` where there is no path.
+    Set s has ``sets.n_hops[s]`` next hops; set 0 is empty. ``cost[u, g]`` is the least cost, ``far`` where there is
+    no path.
     """
 
     table: NDArray[np.int32]
-    start: NDArray[np.int64]
-    hops: NDArray[np.int64]
+    sets: SetBits
     cost: NDArray[np.int16] | NDArray[np.int32]
     far: int
 
@@ -219,11 +247,10 @@ class _Work:
         rank[by_first] = np.arange(len(first))
         number = rank[inverse].astype(np.int32)
         first = first[by_first]
-        start, hops = _lists(row[first], word[first], self.graph.start)
         for low in range(0, n, 512):
             self.table[low : low + 512] = number[1:][self.table[low : low + 512]]
         cost = self.cost if self.cost is not None else np.empty(self.table.shape, np.int16)
-        return HopSets(self.table, start, hops, cost, self.far)
+        return HopSets(self.table, SetBits(self.graph, row[first], word[first]), cost, self.far)
 
 
 def _distinct(row: Array, word: NDArray[np.uint64]) -> tuple[Array, Array]:
@@ -241,14 +268,32 @@ def _distinct(row: Array, word: NDArray[np.uint64]) -> tuple[Array, Array]:
     raise AssertionError("unreachable: one of the codes tells all sets apart")
 
 
-def _lists(row: Array, word: NDArray[np.uint64], hop_start: Array) -> tuple[Array, Array]:
-    """Bits as lists of hops, in order."""
+def _nth_bits(word: NDArray[np.uint64], nth: Array) -> NDArray[np.int64]:
+    """Place of the nth bit that is set, from 0, of each row of words."""
     octets = word.astype("<u8").view(np.uint8)
-    at = np.flatnonzero(octets)
-    bits = np.unpackbits(octets.ravel()[at], bitorder="little").view(bool)
-    # Few octets of a wide row are not 0, so only those are unpacked.
-    place = np.flatnonzero(bits)
-    octet = at[place // 8]
-    owner = octet // octets.shape[1]
-    start = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=len(row)))])
-    return start, hop_start[row[owner]] + octet % octets.shape[1] * 8 + place % 8
+    upto = np.cumsum(np.bitwise_count(octets), axis=1, dtype=np.int64)
+    at = (upto <= nth[:, None]).sum(axis=1)
+    rows = np.arange(len(at))
+    octet = octets[rows, at]
+    bits = np.cumsum(np.unpackbits(octet[:, None], axis=1, bitorder="little"), axis=1, dtype=np.int64)
+    before = upto[rows, at] - bits[:, -1]
+    place: NDArray[np.int64] = at * 8 + (bits <= (nth - before)[:, None]).sum(axis=1)
+    return place
+
+
+def _lists(row: Array, word: NDArray[np.uint64], hop_start: Array, count: Array) -> NDArray[np.int64]:
+    """Bits, so many in each row, as lists of hops, in order."""
+    start = np.concatenate([[0], np.cumsum(count)])
+    hops = np.empty(int(start[-1]), np.int64)
+    octets = word.astype("<u8").view(np.uint8)
+    width = octets.shape[1]
+    # Few sets at a time: what is made of millions at once leaves every cache.
+    step = max(1, _LISTED_OCTETS // width)
+    for low in range(0, len(row), step):
+        part = octets[low : low + step]
+        # Few octets of a wide row are not 0, so only those are unpacked.
+        at = np.flatnonzero(part)
+        place = np.flatnonzero(np.unpackbits(part.ravel()[at], bitorder="little").view(bool))
+        base = np.repeat(hop_start[row[low : low + step]], count[low : low + step])
+        hops[start[low] : start[low + len(part)]] = base + at[place >> 3] % width * 8 + (place & 7)
+    return hops

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -47,7 +48,6 @@ class StaticTable:
     seed: int
     address: NDArray[np.int64]
     addresses: str
-    digits: _Digits
     picks: NDArray[np.int16] | None
 
     @classmethod
@@ -78,7 +78,12 @@ class StaticTable:
         address = _ranks(addresses, next_hops, seed)
         said = addresses if isinstance(addresses, str) else "as given"
         picks = _least_loaded(next_hops, address) if kind == "min-hop" else None
-        return cls(next_hops, kind, seed, address, said, _Digits.of(next_hops), picks)
+        return cls(next_hops, kind, seed, address, said, picks)
+
+    @cached_property
+    def digits(self) -> _Digits:
+        """What destinations' numbers are divided by; for ``destination-modulo`` alone."""
+        return _Digits.of(self.next_hops)
 
     @property
     def order_text(self) -> str:

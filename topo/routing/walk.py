@@ -154,7 +154,7 @@ class _Walker:
         else:
             rows, _ = ranges(first, n)
             pick = self._weighed(flow, state, self.hops.share[rows], n)
-        arc = self.hops.arcs[first + pick]
+        arc = self.hops.arc_of(number, pick)
         taken[flow] = self._member(flow, state, arc)
         following = self.hops.head_row[arc]
         return self._arrived(flow, following) if self.access.has_relaying_endpoints else (flow, following)
@@ -220,7 +220,8 @@ class _Walker:
             pick = self._pick(mine, begin, n[goes])
         else:
             arc, head = access.outward.arc[rows], access.outward.head[rows]
-            pick = self._weighed(mine, begin, self.hops.weights.of(arc, head, self.group[flow[owner]]), n[goes])
+            weight = self.hops.weights.of_states(arc, head, self.group[flow[owner]], self.end[flow[owner]])
+            pick = self._weighed(mine, begin, weight, n[goes])
         row = rows[first[goes] + pick]
         taken[mine] = self._member(mine, begin, access.outward.arc[row])
         return self._arrived(mine, access.outward.head[row])
@@ -270,7 +271,9 @@ class _Walker:
         ways, of = ranges(first, n_ways)
         arc = self.hops.arcs[rows]
         on = weights.of(arc, self.hops.head_row[arc], self.group[flow[owner]])
-        both = np.concatenate([on, weights.gbps[self.access.ways.arc[ways]]])
+        into, end = self.access.ways.next_state[ways], self.end[flow[of]]
+        entering = weights.of_states(self.access.ways.arc[ways], into, self.group[flow[of]], end)
+        both = np.concatenate([on, entering])
         weight: NDArray[np.float64] = both[np.argsort(np.concatenate([owner, of]), kind="stable")]
         return weight
 
