@@ -1,0 +1,337 @@
+"""Requirements to a fabric of each family: the parameters that meet them, or why none does and what would."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from topo.build.assembly import Assembly, numbered
+from topo.build.direct import add_ends
+from topo.build.dragonfly import dragonfly
+from topo.build.jellyfish import random_links
+from topo.build.layers import split_ports
+from topo.build.planes import multi_plane, rail_only
+from topo.build.rail import rail_optimized
+from topo.build.torus import torus
+from topo.design.requirements import Requirements
+from topo.errors import ParameterError
+from topo.fabric import Fabric, Origin
+from topo.table import Labels
+
+__all__ = ["FAMILIES", "Plan", "clos_largest", "random_plan"]
+
+_MOST_DIMENSIONS = 6
+_FULL = 1e-9
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a family would meet the requirements; ``largest`` accelerators it can have with that switch, None: no end."""
+
+    build: Callable[[], Fabric]
+    largest: int | None
+    note: str = ""
+
+
+def clos_largest(radix: int, tiers: int, oversubscription: float) -> int:
+    """Most endpoints of a folded Clos: k for one tier, d1 * k for two, d1 * (k/2) * k for three.
+
+    d1 is the most down-ports of a leaf that keep within the oversubscription, k / 2 at 1:1.
+
+    >>> clos_largest(64, 2, 1.0), clos_largest(64, 3, 1.0), clos_largest(8, 3, 1.0)
+    (2048, 65536, 128)
+    """
+    most = radix
+    for tier in range(1, tiers):
+        most *= split_ports(radix, oversubscription if tier == 1 else 1.0)[0]
+    return most
+
+
+def _radix(asked: Requirements) -> int:
+    ports = asked.ports(asked.gbps)
+    assert ports is not None
+    return ports
+
+
+def _refused(family: str, most: int, asked: Requirements, largest: Callable[[int, float], int]) -> ParameterError:
+    """Too many accelerators, with the radix and the oversubscription that would do."""
+    radix, n = _radix(asked), asked.n_endpoints
+    wider = next((k for k in range(radix + 1, 16 * radix) if largest(k, asked.oversubscription) >= n), None)
+    steps = (round(asked.oversubscription + 0.5 * i, 2) for i in range(1, 2 * radix))
+    looser = next((o for o in steps if largest(radix, o) >= n), None)
+    ways = [f"{most:,} accelerators"]
+    ways += [f"switches of {wider:,} ports"] if wider else []
+    ways += [f"{looser:g}:1"] if looser else []
+    return ParameterError(
+        f"{family} of {radix}-port switches takes at most {most:,} accelerators at {asked.oversubscription:g}:1, "
+        f"{n:,} are asked; the nearest that can: {', or '.join(ways)}"
+    )
+
+
+def _tapers(tiers: int, asked: Requirements) -> float | list[float]:
+    """The leaves are tapered, all tiers above are not."""
+    return asked.oversubscription if tiers < 3 else [asked.oversubscription] + [1.0] * (tiers - 2)
+
+
+def _clos(tiers: int, name: str) -> Callable[[Requirements], Plan]:
+    def plan(asked: Requirements) -> Plan:
+        radix = _radix(asked)
+        largest = clos_largest(radix, tiers, asked.oversubscription)
+        if asked.n_endpoints > largest:
+            raise _refused(name, largest, asked, lambda k, o: clos_largest(k, tiers, o))
+
+        def build() -> Fabric:
+            return multi_plane(
+                asked.n_hosts, planes=1, rails=asked.rails, nic_gbps=asked.gbps, tiers=tiers, radix=radix,
+                taper=_tapers(tiers, asked), ports_per_cage=asked.cage(asked.gbps), switch_part=asked.switch, name=name,
+            )  # fmt: skip
+
+        return Plan(build, largest)
+
+    return plan
+
+
+def _rail_optimized(asked: Requirements) -> Plan:
+    radix = _radix(asked)
+    down, up = split_ports(radix, asked.oversubscription)
+    unit = min(down, asked.n_hosts)
+    up = min(up, math.ceil(unit / asked.oversubscription - _FULL))
+    units = math.ceil(asked.n_hosts / unit)
+    largest = clos_largest(radix, 3, asked.oversubscription)
+    if asked.n_endpoints > largest:
+        raise _refused("rail-optimized", largest, asked, lambda k, o: clos_largest(k, 3, o))
+    tiers = 2 if units * asked.rails <= radix else 3
+
+    def build() -> Fabric:
+        return rail_optimized(
+            asked.n_hosts, rails=asked.rails, hosts_per_unit=unit, radix=radix, tiers=tiers, uplinks=up,
+            link_gbps=asked.gbps, ports_per_cage=asked.cage(asked.gbps), switch_part=asked.switch,
+            name="rail-optimized",
+        )  # fmt: skip
+
+    return Plan(build, largest, f"{tiers} tiers, units of {unit} hosts")
+
+
+def _rail_only(asked: Requirements) -> Plan:
+    radix = _radix(asked)
+    sizes = {tiers: clos_largest(radix, tiers, asked.oversubscription) for tiers in (1, 2, 3)}
+    tiers = next((tiers for tiers, most in sizes.items() if asked.n_hosts <= most), 0)
+    largest = asked.rails * sizes[3]
+    if not tiers:
+        raise _refused("rail-only", largest, asked, lambda k, o: asked.rails * clos_largest(k, 3, o))
+
+    def build() -> Fabric:
+        return rail_only(
+            asked.n_hosts, rails=asked.rails, nic_gbps=asked.gbps, tiers=tiers, radix=radix,
+            taper=_tapers(tiers, asked), ports_per_cage=asked.cage(asked.gbps), switch_part=asked.switch,
+            name="rail-only",
+        )  # fmt: skip
+
+    return Plan(build, largest, f"{tiers} tiers a rail; between rails traffic relays inside hosts")
+
+
+def _multi_plane(asked: Requirements) -> Plan:
+    possible = asked.possible_planes if asked.planes is None else (asked.planes,)
+    if not possible:
+        assert asked.part is not None
+        raise ParameterError(
+            f"{asked.switch} has no ports of a half, a quarter or an eighth of {asked.gbps:g} Gb/s, but "
+            f"{asked.part.modes_text}; the nearest that can: a faster NIC or another switch"
+        )
+    sizes = {n: clos_largest(asked.ports(asked.gbps / n) or 0, 2, asked.oversubscription) for n in possible}
+    planes = next((n for n, most in sizes.items() if asked.n_endpoints <= most), 0)
+    tiers, largest = 2, max(sizes.values())
+    if not planes:
+        planes, tiers = possible[-1], 3
+        largest = clos_largest(asked.ports(asked.gbps / planes) or 0, 3, asked.oversubscription)
+        if asked.n_endpoints > largest:
+            raise _refused("multi-plane", largest, asked, lambda k, o: clos_largest(k * planes, 3, o))
+    gbps = asked.gbps / planes
+    radix = asked.ports(gbps) or 0
+
+    def build() -> Fabric:
+        return multi_plane(
+            asked.n_hosts, planes=planes, rails=asked.rails, nic_gbps=asked.gbps, tiers=tiers, radix=radix,
+            taper=_tapers(tiers, asked), ports_per_cage=asked.cage(gbps), switch_part=asked.switch, name="multi-plane",
+        )  # fmt: skip
+
+    return Plan(build, largest, f"{planes} planes of {gbps:g} Gb/s, {tiers} tiers")
+
+
+def _dragonfly(asked: Requirements) -> Plan:
+    """Balanced groups a = 2 p = 2 h of p + a - 1 + h ports, as many as the endpoints need."""
+    radix = _radix(asked)
+    p = (radix + 1) // 4
+    if p < 1:
+        raise ParameterError(f"a dragonfly needs switches of 3 ports or more, not {radix}")
+    a, h = 2 * p, p
+    largest = a * p * (a * h + 1)
+    if asked.n_endpoints > largest:
+        raise ParameterError(
+            f"a balanced dragonfly of {radix}-port switches (p={p}, a={a}, h={h}) takes at most {largest:,} "
+            f"accelerators; the nearest that can: {largest:,}, or more ports"
+        )
+    groups = math.ceil(asked.n_endpoints / (a * p))
+    if groups < 2:
+        raise ParameterError(
+            f"one group of {a} switches holds {a * p:,} accelerators, {asked.n_endpoints:,} are asked: no dragonfly is "
+            f"needed; the nearest that is one has {a * p + 1:,} or more, or fewer ports a switch"
+        )
+    pair = a * h // (groups - 1)
+
+    def build() -> Fabric:
+        made = dragonfly(
+            p, a, h, groups=groups, pair_links=pair, hosts=asked.n_endpoints, link_gbps=asked.gbps, radix=radix,
+            name="dragonfly",
+        )  # fmt: skip
+        return _of_part(in_hosts(made, asked.rails), asked)
+
+    direct = min(1.0, pair / (a * p))
+    worst = (
+        f"groups that each send to the next get {100 * direct:.3g} % of line rate by them, and by Valiant's half of "
+        "an all-to-all"
+    )
+    return Plan(build, largest, f"p={p}, a={a}, h={h}, {groups} groups, {pair} links a pair; minimal routes: {worst}")
+
+
+def _tori(asked: Requirements) -> Iterator[tuple[int, int, int, tuple[int, ...], int]]:
+    """Tori that carry an all-to-all at the oversubscription: switches, endpoints a switch, dimensions' sizes, links.
+
+    Of n dimensions, the largest of even size d, an all-to-all at line rate puts p * d / 8 endpoints' rate on each of
+    the L cables to the next switch, so that p * d <= 8 * L * oversubscription, with 2 * n * L + p ports. A side of 2
+    has no second way around: its cables carry what those of a ring of 4 do.
+    """
+    radix, n = _radix(asked), asked.n_endpoints
+    for dims in range(2, _MOST_DIMENSIONS + 1):
+        for p in range(1, radix - 2 * dims + 1):
+            links = (radix - p) // (2 * dims)
+            sides = _sides(math.ceil(n / p), dims)
+            if max(4, *sides) * p <= 8 * links * asked.oversubscription + _FULL:
+                yield math.prod(sides), dims, p, sides, links
+
+
+def _sides(least: int, dims: int) -> tuple[int, ...]:
+    """Sizes, near each other, each even, of the smallest such grid with at least so many nodes."""
+    low = max(2, 2 * math.floor(least ** (1 / dims) / 2))
+    found = [
+        (math.prod(sides), sides)
+        for sides in itertools.combinations_with_replacement((low, low + 2), dims)
+        if math.prod(sides) >= least
+    ]
+    return min(found)[1]
+
+
+def _torus_largest(asked: Requirements) -> tuple[int, int, int]:
+    """The most accelerators, with how many dimensions of which size."""
+    radix, most = _radix(asked), (0, 0, 0)
+    for dims in range(2, _MOST_DIMENSIONS + 1):
+        for p in range(1, radix - 2 * dims + 1):
+            side = math.floor(8 * ((radix - p) // (2 * dims)) * asked.oversubscription / p + _FULL) // 2 * 2
+            most = max(most, (p * side**dims, dims, side) if side >= 2 else most)
+    return most
+
+
+def _torus(asked: Requirements) -> Plan:
+    radix, (largest, dims, side) = _radix(asked), _torus_largest(asked)
+    found = min(_tori(asked), default=None)
+    if found is None:
+        raise ParameterError(
+            f"no torus of {radix}-port switches carries an all-to-all of {asked.n_endpoints:,} accelerators at "
+            f"{asked.oversubscription:g}:1; the nearest that can: {largest:,} accelerators, more ports, or a larger "
+            "oversubscription"
+        )
+    switches, _, p, sides, links = found
+
+    def build() -> Fabric:
+        made = torus(sides, hosts_per_switch=p, links=links, link_gbps=asked.gbps, name="torus")
+        return _of_part(in_hosts(made, asked.rails), asked)
+
+    size = " x ".join(map(str, sides))
+    return Plan(
+        build,
+        largest,
+        f"{size}, {p} accelerators a switch, {links} cables to each neighbour, {switches:,} places; the largest has "
+        f"{dims} dimensions of {side}, {dims * (side // 2) + 2} hops across",
+    )
+
+
+def random_plan(asked: Requirements, like: Fabric, *, seed: int = 0) -> Plan:
+    """A random graph of as many switches, and no more cables between them, as another fabric; hosts on all of them.
+
+    That is Jellyfish (Singla et al., NSDI 2012): the endpoints are dealt evenly, the ports left are joined at random.
+    """
+    radix, n = _radix(asked), asked.n_endpoints
+
+    def build() -> Fabric:
+        is_switch = like.nodes.kind.is_any("switch")
+        total = int(is_switch.sum())
+        cables = int((is_switch[like.link_a] & is_switch[like.link_b]).sum())
+        assembly = Assembly("random graph")
+        ends = add_ends(assembly, n, adapters_per_host=asked.rails)
+        switches = assembly.add_nodes(
+            numbered("switch-{}", np.arange(1, total + 1)), kind="switch", tier=1, radix=radix, port_gbps=asked.gbps,
+            part=asked.switch,
+        )  # fmt: skip
+        place = np.arange(n) * total // n
+        assembly.connect(ends, switches[place], asked.gbps, kind="access")
+        degree = np.minimum(radix - np.bincount(place, minlength=total), total - 1)
+        spare = max(0, int(degree.sum()) - 2 * cables)
+        degree[:] -= spare // total
+        degree[: spare % total] -= 1
+        if degree.sum() % 2:
+            degree[int(np.argmax(degree))] -= 1
+        a, b = random_links(degree, np.random.default_rng(seed))
+        assembly.connect(switches[a], switches[b], asked.gbps)
+        return assembly.finish(Origin(made_by=f"a random graph of the equipment of {like.name}, seed {seed}"))
+
+    return Plan(build, None, f"of the switches and cables of {like.name}, seed {seed}")
+
+
+def in_hosts(fabric: Fabric, rails: int) -> Fabric:
+    """The same with every ``rails`` endpoints in a row made adapters of one host.
+
+    >>> import topo
+    >>> made = in_hosts(topo.torus([2, 2], hosts_per_switch=2), 4)
+    >>> made.nodes.host[0], made.nodes.host[5]
+    ('host-1', 'host-2')
+    """
+    ends, nodes = fabric.endpoints, fabric.nodes
+    number = np.arange(len(ends)) // rails
+    host = np.full(len(nodes), -1)
+    host[ends] = number
+    index = nodes.local_index.copy()
+    index[ends] = np.arange(len(ends)) % rails
+    name = nodes.name.astype(object)
+    hosts = numbered("host-{}", np.arange(1, int(number[-1]) + 2))
+    name[ends] = numbered("host-{}-nic-{}", number + 1, index[ends] + 1)
+    kinds = nodes.kind.values().astype(object)
+    kinds[ends] = "nic"
+    given = replace(
+        nodes, name=name.astype(str), kind=Labels.of(kinds.tolist()), host=Labels(host, hosts), local_index=index
+    )
+    return replace(fabric, nodes=given)
+
+
+def _of_part(fabric: Fabric, asked: Requirements) -> Fabric:
+    """The same with its switches of the part that is asked for."""
+    if asked.switch is None:
+        return fabric
+    mask = fabric.nodes.kind.is_any("switch")
+    part = np.where(mask, asked.switch, fabric.nodes.part.values())
+    return replace(fabric, nodes=replace(fabric.nodes, part=Labels.of(part.tolist())))
+
+
+FAMILIES: dict[str, Callable[[Requirements], Plan]] = {
+    "leaf-spine": _clos(2, "leaf-spine"),
+    "three tiers": _clos(3, "three tiers"),
+    "rail-optimized": _rail_optimized,
+    "rail-only": _rail_only,
+    "multi-plane": _multi_plane,
+    "dragonfly": _dragonfly,
+    "torus": _torus,
+}
+"""Every family by name; a plan or a ParameterError that says why there is none and what would do."""
