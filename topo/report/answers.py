@@ -10,8 +10,8 @@ from topo.report.content import Facts, Grid, Picture, Section, Text
 from topo.report.cut import cut_grids, sides
 from topo.result import Row
 from topo.units import format_gbps, format_number
+from topo.view.family import draw_fabric
 from topo.view.text import plural, sentence
-from topo.view.tiers import draw_tiers
 
 if TYPE_CHECKING:
     from topo.analysis.bisection import Bisection
@@ -207,7 +207,7 @@ def _bisection_items(
     yield Facts(tuple(row for row in answer.rows() if row.label not in {"lower bound by", "upper bound by"}))
     yield Text(f"What proves the upper bound, an even split and the links between its halves: {answer.upper_how}.")
     yield from sides(fabric, answer.side, answer.endpoints)
-    yield Picture(draw_tiers(fabric, links=answer.links.rows, links_word="cut"), "Where the cut runs")
+    yield Picture(draw_fabric(fabric, links=answer.links.rows, links_word="cut"), "Where the cut runs")
     yield from cut_grids(fabric, answer.links)
     yield Text(f"What proves the lower bound: {answer.lower_how}.")
     for verdict in verdicts:

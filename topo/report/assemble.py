@@ -22,7 +22,7 @@ from topo.report.answers import (
 )
 from topo.report.asked import MORE, SECTIONS, LeftOut, asked_or_left_out, chosen_sections
 from topo.report.bill import ask_bill, bill_section, has_cables
-from topo.report.content import Facts, Picture, Section, Text
+from topo.report.content import Facts, Map, Picture, Section, Text
 from topo.report.figures import headline, main_rows
 from topo.report.flows import (
     CollisionAnswers,
@@ -35,6 +35,7 @@ from topo.report.flows import (
 from topo.report.goodput import GoodputAnswers, ask_goodput, goodput_section
 from topo.report.halves import half_members, usual_keep
 from topo.report.losses import LossAnswers, ask_losses, losses_section
+from topo.report.mapped import MOST_MAPPED, fabric_map
 from topo.report.markdown import markdown
 from topo.report.page import html_page
 from topo.report.placement import PlacementAnswers, PlacementAsked, ask_placement, placement_section
@@ -44,8 +45,10 @@ from topo.report.step import StepAnswers, ask_step, step_section
 from topo.report.verdict import doubtful_rows, expected_rows, verdict
 from topo.report.wiring import ask_wiring, is_from_file, wiring_section
 from topo.result import Result, Row, to_json_value
+from topo.routing.reuse import remembered
+from topo.view.family import draw_fabric
 from topo.view.text import escape_xml
-from topo.view.tiers import Drawing, draw_tiers
+from topo.view.tiers import Drawing
 
 if TYPE_CHECKING:
     from topo.analysis.bisection import Bisection
@@ -124,11 +127,12 @@ class Report:
             None if self.goodput is None else goodput_section(self.goodput),
             Section("main-numbers", "Main numbers", [Facts(tuple(self.rows()))]),
             Section("tiers", "Tiers", [Picture(self.drawing)]),
+            self._map_section(),
             identity_section(fabric),
             published_section(self._published),
             inventory_section(self.inventory),
-            oversubscription_section(self.oversubscription),
             paths_section(paths),
+            oversubscription_section(self.oversubscription),
             bisection_section(fabric, self.bisection, self.verdicts),
             None if self.throughput is None else throughput_section(fabric, self.throughput),
             None if self.collisions is None else collisions_section(fabric, self.collisions),
@@ -143,8 +147,20 @@ class Report:
         return tuple(section for section in found if section is not None and section.key in self.chosen)
 
     def to_html(self) -> str:
-        """One self-contained HTML page: no script, nothing loaded; fit for paper, dark and small screens."""
+        """One self-contained HTML page: nothing loaded, scripts of its own only; fit for paper, dark, small screens."""
         return html_page(self.title, self.headline, self.sections)
+
+    def _map_section(self) -> Section | None:
+        """The map with the loads and findings that the report has anyway."""
+        if "map" not in self.chosen:
+            return None
+        if len(self.fabric.endpoints) > MOST_MAPPED:
+            return Section("map", "Map", [Text(f"Left out: more than {MOST_MAPPED:,} endpoints. 'topo map' draws it.")])
+        loads = self.throughput.loads if isinstance(self.throughput, FlowAnswers) else None
+        wiring = None if self.wiring is None or isinstance(self.wiring, (LeftOut, TopoError)) else self.wiring
+        why = "none: the section on throughput has not been worked out"
+        content = fabric_map(self.fabric, loads=loads, wiring=wiring, why_no_load=why)
+        return Section("map", "Map", [Map(content)])
 
     def to_markdown(self) -> str:
         """The same as Markdown with tables, the picture in words."""
@@ -291,23 +307,24 @@ def make_report(
     rows = fabric.endpoint_rows(endpoints)
     kept = usual_keep(fabric, rows) if keep is None else keep
     bisection = _asked(lambda: bisection_bandwidth(fabric, None if endpoints is None else rows, keep=kept))
-    return Report(
-        fabric,
-        draw_tiers(fabric),
-        _asked(lambda: inventory(fabric)),
-        _asked(lambda: oversubscription(fabric)),
-        bisection,
-        () if isinstance(bisection, TopoError) else _verdicts(fabric, bisection),
-        asked_or_left_out("throughput", fabric, sections, lambda named: ask_flows(fabric)),
-        asked_or_left_out("collisions", fabric, sections, lambda named: ask_collisions(fabric, named)),
-        asked_or_left_out("failures", fabric, sections, lambda named: ask_losses(fabric, named)),
-        _wiring(fabric, sections),
-        asked_or_left_out("goodput", fabric, sections, lambda named: ask_goodput(fabric)),
-        None if asked is None else _asked(lambda: ask_placement(fabric, asked)),
-        asked_or_left_out("step", fabric, sections, lambda named: ask_step(fabric)),
-        chosen,
-        _bill(fabric, sections),
-    )
+    with remembered():
+        return Report(
+            fabric,
+            draw_fabric(fabric),
+            _asked(lambda: inventory(fabric)),
+            _asked(lambda: oversubscription(fabric)),
+            bisection,
+            () if isinstance(bisection, TopoError) else _verdicts(fabric, bisection),
+            asked_or_left_out("throughput", fabric, sections, lambda named: ask_flows(fabric)),
+            asked_or_left_out("collisions", fabric, sections, lambda named: ask_collisions(fabric, named)),
+            asked_or_left_out("failures", fabric, sections, lambda named: ask_losses(fabric, named)),
+            _wiring(fabric, sections),
+            asked_or_left_out("goodput", fabric, sections, lambda named: ask_goodput(fabric)),
+            None if asked is None else _asked(lambda: ask_placement(fabric, asked)),
+            asked_or_left_out("step", fabric, sections, lambda named: ask_step(fabric)),
+            chosen,
+            _bill(fabric, sections),
+        )
 
 
 def _bill(fabric: Fabric, sections: Sequence[str] | None) -> CablingPlan | LeftOut | TopoError | None:

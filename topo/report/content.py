@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from topo.result import Row
+from topo.view.map_data import FabricMap
 from topo.view.tiers import Drawing
 
-__all__ = ["Facts", "Grid", "Picture", "Section", "Text", "is_numeric"]
+__all__ = ["Facts", "Grid", "Map", "Picture", "Section", "Text", "is_numeric"]
 
 _LONGEST_NUMBER = 24
 
@@ -30,13 +31,17 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A table of text cells; ``bars`` are shares from 0 to 1, one a row; ``note`` stands below."""
+    """A table of text cells; ``bars`` are shares from 0 to 1, one a row; ``note`` stands below.
+
+    With ``fold`` an HTML page shows that line alone until the reader opens it.
+    """
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     caption: str = ""
     note: str = ""
     bars: tuple[float, ...] = ()
+    fold: str = ""
 
     @property
     def numeric(self) -> tuple[bool, ...]:
@@ -53,12 +58,19 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True)
+class Map:
+    """A map to pan, zoom and open; in Markdown its words alone."""
+
+    content: FabricMap
+
+
+@dataclass(frozen=True, slots=True)
 class Section:
     """A heading with what stands under it; ``key`` names it in JSON and in links inside the page."""
 
     key: str
     title: str
-    items: Sequence[Text | Facts | Grid | Picture]
+    items: Sequence[Text | Facts | Grid | Picture | Map]
 
 
 def is_numeric(cell: str) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from topo.errors import ParameterError, TopoError
+from topo.fabric import FORWARDS_ALL
 from topo.report.answers import why_not
 from topo.report.asked import LeftOut
 from topo.report.content import Grid, Picture, Section, Text
@@ -26,6 +27,7 @@ __all__ = ["LossAnswers", "ask_losses", "losses_section"]
 
 _MOST_STATES = 200
 _MOST_DRAWN_LINKS = 20_000
+_MOST_WORK = 50_000_000
 _SHOWN = 12
 
 
@@ -45,11 +47,9 @@ def ask_losses(fabric: Fabric, named: bool) -> LossAnswers:
     from topo.analysis.degradation import degradation_curve
     from topo.analysis.failures.survivability import survivability
 
-    many = len(fabric.links) > _MOST_DRAWN_LINKS
+    counts, samples = _draws(fabric, named)
     try:
-        curve = degradation_curve(
-            fabric, counts=(1, 4, 16, 64) if many else (1, 2, 4, 8, 16, 32, 64), samples=6 if many else 16
-        )
+        curve = degradation_curve(fabric, counts=counts, samples=samples)
     except ParameterError:  # no links between switches, or nothing crosses them: there is no curve to show
         curve = None
     states = _states(fabric)
@@ -58,6 +58,18 @@ def ask_losses(fabric: Fabric, named: bool) -> LossAnswers:
         return LossAnswers(LeftOut("failures", reason), (), curve)
     found = survivability(fabric)
     return LossAnswers(found, drains(fabric, found), curve, _worst_is_parallel(fabric, found))
+
+
+def _draws(fabric: Fabric, named: bool) -> tuple[tuple[int, ...], int]:
+    """How many links go down, and how often that is drawn: less where one evaluation takes long, unless asked for."""
+    nodes = fabric.nodes
+    # Every endpoint that relays is a destination of its own, which no folding spares.
+    work = int((nodes.is_endpoint & (nodes.forwards == FORWARDS_ALL)).sum()) * 2 * len(fabric.links)
+    if not named and work > _MOST_WORK:
+        return (1, 8, 64), 4
+    if len(fabric.links) > _MOST_DRAWN_LINKS or (not named and work > _MOST_WORK // 10):
+        return (1, 4, 16, 64), 6
+    return (1, 2, 4, 8, 16, 32, 64), 16
 
 
 def _worst_is_parallel(fabric: Fabric, found: Survivability) -> bool:

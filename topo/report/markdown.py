@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from topo.output import plain
-from topo.report.content import Facts, Grid, Picture, Section, Text
+from topo.report.content import Facts, Grid, Map, Picture, Section, Text
 
 __all__ = ["escape_markdown", "markdown"]
 
@@ -37,7 +37,7 @@ def markdown(title: str, sections: Sequence[Section]) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _item(item: Text | Facts | Grid | Picture) -> list[str]:
+def _item(item: Text | Facts | Grid | Picture | Map) -> list[str]:
     if isinstance(item, Text):
         text = escape_markdown(item.text)
         return [f"**Note:** {text}" if item.tone else text]
@@ -46,6 +46,8 @@ def _item(item: Text | Facts | Grid | Picture) -> list[str]:
         return _table(("", "value", "standing"), rows, (False, False, False))
     if isinstance(item, Picture):
         return [f"- {escape_markdown(text)}" for text in (item.drawing.alt, *item.drawing.notes)]
+    if isinstance(item, Map):
+        return [escape_markdown(item.content.alt), "", "The HTML form has it to pan, zoom and open."]
     head, body = item.head, list(item.rows)
     if item.bars:
         head = (*head, "")

@@ -29,8 +29,10 @@ _MOST_ENDPOINTS_PRICED = 5_000
 _WORST_OF_A_CODE = 4
 _FEW = 12
 """Up to so many findings are told one by one in full; more are grouped."""
-_MOST_OF_A_CODE = {"error": 40, "warning": 40, "note": 10}
+_MOST_OF_A_CODE = {"error": 12, "warning": 12, "note": 6}
+_MOST_FOLDED = 200
 _MOST_JOBS = 100
+_MOST_OPEN = 40
 _MOST_DEVICES = 15
 _GATHERED = 3
 _MOST_ACCEPTED = 100
@@ -54,7 +56,8 @@ def counted(answer: Validation) -> str:
 
 
 def wiring_page(answer: Validation) -> str:
-    """All findings as one self-contained HTML page: the worst in full, then code by code, then what is to be done.
+    """All findings as one self-contained HTML page: the codes with counts, the worst in full, then code by code, then
+    what is to be done.
 
     Lists are cut at a length that can be read and say how much they leave out; the CSV and JSON forms leave out
     nothing.
@@ -121,8 +124,8 @@ def _sections(answer: Validation) -> Iterator[Section]:
     if found and few:
         yield Section("findings", "Findings", [*_remarks(answer), _told(answer, found)])
     elif found:
-        yield Section("worst", "The worst", [*_remarks(answer), _told(answer, _worst(found))])
         yield Section("codes", "By code", [_codes(answer)])
+        yield Section("worst", "The worst", [*_remarks(answer), _told(answer, _worst(found))])
         gathered = _gathered(answer, found)
         if gathered is not None:
             yield Section("devices", "Where they gather", [gathered])
@@ -198,7 +201,8 @@ def _codes(answer: Validation) -> Grid:
 
 def _code_section(answer: Validation, alike: Sequence[Finding]) -> Section:
     code = CODES[alike[0].code]
-    shown = alike[: _MOST_OF_A_CODE[alike[0].severity]]
+    most = _MOST_OF_A_CODE[alike[0].severity]
+    shown = alike[: most + _MOST_FOLDED]
     priced = any(not math.isnan(one.lost_gbps) for one in shown)
     head = ("where", "evidence", *(("lost",) if priced else ()), "fix")
     rows = tuple(
@@ -206,7 +210,12 @@ def _code_section(answer: Validation, alike: Sequence[Finding]) -> Section:
         for one in shown
     )
     said = Text(f"{plural(len(alike), alike[0].severity)}: {code.meaning}. Usual fix: {code.fix}.")
-    return Section(f"code-{code.code}", code.code, [said, Grid(head, rows, "", _left_out(len(alike) - len(shown)))])
+    grids = [Grid(head, rows[:most])]
+    if rows[most:]:
+        left = len(alike) - len(shown)
+        fold = f"{len(rows) - most:,} {'more' if not left else f'of {len(alike) - most:,} more'}"
+        grids.append(Grid(head, rows[most:], "", _left_out(left), fold=fold))
+    return Section(f"code-{code.code}", code.code, [said, *grids])
 
 
 def _gathered(answer: Validation, found: Sequence[Finding]) -> Grid | None:
@@ -247,10 +256,11 @@ def _jobs(found: Sequence[Finding]) -> list[Text | Grid]:
     if not jobs:
         return []
     rows = tuple((f"{i:,}", _short(text), code) for i, (text, code) in enumerate(jobs[:_MOST_JOBS], 1))
+    fold = f"The first {len(rows):,}" if len(rows) > _MOST_OPEN else ""
     said = [f"{_JOB_WORDS[kind]} {n:,}" for kind, n in kinds.most_common()]
     return [
         Text(f"{plural(len(jobs), 'job')}: {', '.join(said)}."),
-        Grid(("job", "what", "because of"), rows, "", _left_out(len(jobs) - len(rows), "job")),
+        Grid(("job", "what", "because of"), rows, "", _left_out(len(jobs) - len(rows), "job"), fold=fold),
     ]
 
 

@@ -1,0 +1,93 @@
+"""The report in a real browser: every family, narrow, dark, on paper; its tables sort and copy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import topo
+
+Opened = Callable[..., Any]
+
+FAMILIES: dict[str, Callable[[], topo.Fabric]] = {
+    "fat tree": lambda: topo.fat_tree(4),
+    "leaf-spine": lambda: topo.leaf_spine(leaves=4, spines=2, hosts_per_leaf=4),
+    "rails": lambda: topo.rail_optimized(16, managers=0),
+    "dragonfly": lambda: topo.dragonfly(4, 2, 2),
+    "torus": lambda: topo.torus((3, 3, 3)),
+    "jellyfish": lambda: topo.jellyfish(16, 3, 2),
+    "BCube": lambda: topo.bcube(2, 1),
+    "host": lambda: topo.load("nvidia-dgx-h100"),
+}
+
+
+@cache
+def page_of(family: str) -> str:
+    return topo.make_report(FAMILIES[family]()).to_html()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_family_opens_without_a_word_and_fits_a_telephone(opened: Opened, family: str) -> None:
+    with opened(page_of(family), width=360, height=740, dark=True) as page:
+        page.wait_for_selector(".map[data-ready]")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360
+        assert page.locator(".item").count() > 0
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(21, 25, 30)"
+        assert page.locator("svg[role]:not([aria-label])").count() == 0
+
+
+def test_a_table_sorts_by_number_and_back(opened: Opened) -> None:
+    with opened(page_of("leaf-spine")) as page:
+        table = page.locator("table.grid:has(button.sort)").first
+        button = table.locator("button.sort").last
+        column = table.locator("thead th").count() - 1
+        read = "(table, at) => [...table.tBodies[0].rows].map(row => row.cells[at].textContent.trim())"
+        before = table.evaluate(read, column)
+        button.click()
+        up = table.evaluate(read, column)
+        button.click()
+        down = table.evaluate(read, column)
+        assert sorted(up) == sorted(before) == sorted(down)
+        assert table.locator("th[aria-sort=descending]").count() == 1
+        if len(set(before)) > 1:
+            assert up[0] != down[0]
+
+
+def test_numbers_with_units_sort_by_size(opened: Opened) -> None:
+    from topo.report.content import Grid, Section
+    from topo.report.page import html_page
+
+    rows = (("1.5 Tb/s", "=b"), ("900 Gb/s", 'x,"y"'), ("1,200 Gb/s", "-1"), ("-", "+c"))
+    with opened(html_page("t", "", [Section("a", "A", [Grid(("rate", "name"), rows)])])) as page:
+        page.click("button.sort >> text=rate")
+        found = page.eval_on_selector_all("tbody td:first-child", "all => all.map(one => one.textContent)")
+        assert found == ["900 Gb/s", "1,200 Gb/s", "1.5 Tb/s", "-"]
+        page.evaluate("navigator.clipboard.writeText = text => { window.copied = text; return Promise.resolve(); }")
+        page.click("button.copy")
+        lines = ["rate,name", '900 Gb/s,"x,""y"""', '"1,200 Gb/s",-1', "1.5 Tb/s,'=b", "-,'+c", ""]
+        assert page.evaluate("window.copied") == "\r\n".join(lines)
+
+
+def test_two_fabrics_side_by_side(opened: Opened) -> None:
+    from topo.report.compared import comparison_page
+
+    before, after = topo.leaf_spine(4, 4, 4), topo.leaf_spine(4, 2, 4)
+    with opened(comparison_page([before, after]), width=360) as page:
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360
+        assert page.text_content("h1") == f"{before.name} beside {after.name}"
+        for key in ("sides", "differences", "goodput-1", "goodput-2", "tiers-2"):
+            assert page.locator(f"#{key}").count() == 1
+
+
+def test_paper(opened: Opened, tmp_path: Path) -> None:
+    with opened(page_of("rails")) as page:
+        page.emulate_media(media="print", color_scheme="dark")
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        for hidden in (".controls", "button.copy", "nav"):
+            assert not page.locator(hidden).first.is_visible()
+        pdf = page.pdf(format="A4")
+        assert pdf.startswith(b"%PDF") and pdf.count(b"/Type /Page\n") + pdf.count(b"/Type /Page ") >= 5

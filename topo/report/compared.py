@@ -1,0 +1,55 @@
+"""Two fabrics or more in one document: what differs, then the waterfall, main numbers and picture of each."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from topo.design.compare import FabricComparison, compare_fabrics
+from topo.report.assemble import make_report
+from topo.report.content import Grid, Section, Text
+from topo.report.markdown import markdown
+from topo.report.page import html_page
+from topo.view.text import sentence
+
+if TYPE_CHECKING:
+    from topo.fabric import Fabric
+
+__all__ = ["comparison_page", "comparison_sections"]
+
+_OF_EACH = ("goodput", "main-numbers", "tiers")
+
+
+def comparison_sections(found: FabricComparison, fabrics: Sequence[Fabric]) -> list[Section]:
+    """The table of measures with its standings, then three sections of each fabric under its name."""
+    note = "* differs. " + " ".join(f"{text}." for text in found.legend)
+    sections = [
+        Section("sides", "Side by side", [Grid(found.head, tuple(found.cells()), "", note.strip())]),
+        Section("differences", "What differs", [Text(sentence(text)) for text in found.differences or ("Nothing",)]),
+        Section("standing", "How sure this is", [Text(sentence(text)) for text in found.standings]),
+    ]
+    if found.not_computed:
+        sections.append(Section("missing", "Not computed", [Text(sentence(text)) for text in found.not_computed]))
+    for i, (name, fabric) in enumerate(zip(found.names, fabrics, strict=True), 1):
+        for section in make_report(fabric, sections=_OF_EACH).sections:
+            title = f"{name}: {section.title}"
+            sections.append(dataclasses.replace(section, key=f"{section.key}-{i}", title=title))
+    return sections
+
+
+def comparison_page(fabrics: Sequence[Fabric], format: str = "html") -> str:
+    """The comparison as ``html``, ``md`` or ``json``.
+
+    >>> import topo
+    >>> text = comparison_page([topo.leaf_spine(4, 4, 4), topo.leaf_spine(4, 2, 4)], "md")
+    >>> text.splitlines()[0], "## What differs" in text
+    ('# leaf-spine 4x4 beside leaf-spine 4x2', True)
+    """
+    found = compare_fabrics(list(fabrics))
+    if format == "json":
+        return found.to_json()
+    title = " beside ".join(found.names)
+    sections = comparison_sections(found, fabrics)
+    said = f"{len(found.differences):,} of the measures differ." if found.differences else "No measure differs."
+    return html_page(title, said, sections) if format == "html" else markdown(title, sections)
