@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections import Counter
 from dataclasses import replace
 
@@ -202,3 +203,30 @@ def test_faster_cables_are_replaced_and_the_lists_name_every_port() -> None:
     assert "<svg" in growth_written(growth, "html")
     with pytest.raises(topo.ParameterError, match="no list in format"):
         growth_written(growth, "pdf")
+
+
+def test_a_half_built_fabric_is_told_once_that_growth_has_its_own_verb() -> None:
+    """Two units more bring 16 leaves, 8 spines and their hosts, none of which is a fault of the cables there."""
+    from topo.repair import repair_written
+    from topo.repair.repair import repair_wiring
+
+    old, new = pod("b200-2su"), pod("b200-4su")
+    repair = repair_wiring(old, new, consequence=False)
+    switches, absent = (_devices(new, only) - _devices(old, only) for only in (True, False))
+    assert len(switches) == 16 + 8
+    assert repair.n_absent == len(absent)
+    said = (
+        f"{repair.n_absent:,} of the design's devices are absent; "
+        f"'topo plan {new.name} --from {old.name}' is the verb for growth"
+    )
+    assert said in repair_written(repair).split("\n")[1]
+    page = repair_written(repair, "html").replace("&#39;", "'")
+    assert said in page[: page.index("<table")]
+    assert repair_wiring(new.without(links=[3000]), new, consequence=False).growth_text == ""
+
+
+def _devices(fabric: Fabric, only_switches: bool) -> set[str]:
+    """Hosts and switches by name without leading zeros, which another number of them adds."""
+    kept = (fabric.nodes.forwards == FORWARDS_ALL) | (not only_switches)
+    names = [host or name for host, name in zip(fabric.nodes.host.values(), fabric.nodes.name, strict=True)]
+    return {re.sub("0+(?=[0-9])", "", str(names[row])) for row in np.flatnonzero(kept)}

@@ -54,6 +54,14 @@ class _Bench:
         self.used: set[int] = set()
         self.used_pairs: set[tuple[int, int]] = set()
         self.hosts_used: set[int] = set()
+        self.host = fabric.nodes.host.codes[self.side.nic]
+        # Where some adapters have a rail, those without have no leaf of their own: storage takes leaves in sequence.
+        self.railed = fabric.nodes.rail.codes[self.side.nic] >= 0
+        if not self.railed.any():
+            self.railed[:] = True
+        known = self.railed & (self.host >= 0)
+        self.railed = known & (np.bincount(self.host[known], minlength=self.host.max(initial=0) + 1)[self.host] >= 2)
+        self.hosts = np.unique(self.host[self.railed]).tolist()
         free = np.flatnonzero(~self.side.cabled & self.side.is_switch[fabric.ports.node])
         self.free: dict[int, list[int]] = {}
         for port in free.tolist():
@@ -93,7 +101,9 @@ class _Bench:
         link = self.switch_link()
         if link is None:
             return None
-        mine = [int(row) for row in self.side.between if self.pair(int(row)) == self.pair(link)]
+        a, b = self.pair(link)
+        ends = np.stack([self.fabric.link_a[self.side.between], self.fabric.link_b[self.side.between]])
+        mine = self.side.between[(ends.min(axis=0) == a) & (ends.max(axis=0) == b)].tolist()
         self.gone.update(mine)
         return self.take(*mine)
 
@@ -137,12 +147,10 @@ class _Bench:
         return None
 
     def _host_links(self, host: int) -> list[int]:
-        nodes = self.side.nic
-        return self.side.access[self.fabric.nodes.host.codes[nodes] == host].tolist()
+        return self.side.access[self.railed & (self.host == host)].tolist()
 
     def _fresh_host(self) -> int | None:
-        codes = np.unique(self.fabric.nodes.host.codes[self.side.nic])
-        left = [int(code) for code in codes if code >= 0 and int(code) not in self.hosts_used]
+        left = [code for code in self.hosts if code not in self.hosts_used]
         return int(self.rng.choice(left)) if left else None
 
     def railswap(self) -> frozenset[int] | None:

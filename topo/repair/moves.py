@@ -17,6 +17,7 @@ import numpy as np
 
 from topo.fabric import FORWARDS_ALL, Fabric
 from topo.table import Array
+from topo.wiring.cabling import port_words
 from topo.wiring.comparison import Comparison
 from topo.wiring.finding import Operation
 
@@ -203,7 +204,7 @@ def port_text(fabric: Fabric, port: int) -> str:
     node = int(fabric.ports.node[port])
     name = str(fabric.nodes.name[node])
     if label:
-        return f"{name} port {label}"
+        return f"{name} {port_words(label)}"
     return f"{name} (any free port)" if fabric.nodes.forwards[node] == FORWARDS_ALL else name
 
 

@@ -11,6 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
+import numpy as np
+
 from topo.errors import ParameterError
 from topo.fabric import Fabric
 from topo.repair.besides import adapter_jobs, loop_jobs, port_jobs, rename_jobs, replace_jobs
@@ -37,6 +39,11 @@ _WORDS = {
     "replace": "cables to replace",
     "rename": "devices to rename",
 }
+
+
+_FEWEST_ABSENT = 4
+_SHARE_ABSENT = 0.1
+"""So large a part of the design's devices absent is a fabric not built up yet, and no fault of its cables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +100,33 @@ class Repair(Result):
         return self.n_operations == self.least_operations
 
     @cached_property
+    def _devices(self) -> tuple[int, int]:
+        """Devices that the design cables, and those of them without any cable found."""
+        if self.comparison is None or not self.against:
+            return 0, 0
+        both, sides = self.comparison.both, (self.comparison.planned, self.comparison.found)
+        hosts, names = both.nodes.host.values().tolist(), both.nodes.name.tolist()
+        of = np.array([host or name for host, name in zip(hosts, names, strict=True)])
+        planned, found = (of[np.concatenate([both.link_a[mask], both.link_b[mask]])] for mask in sides)
+        wanted = np.unique(planned)
+        return len(wanted), len(np.setdiff1d(wanted, found))
+
+    @property
+    def n_absent(self) -> int:
+        """How many devices of the design have no cable at all: switches, and hosts as one each."""
+        return self._devices[1]
+
+    @property
+    def growth_text(self) -> str:
+        """What to ask instead where many devices lack, as in a fabric half built; '' elsewhere."""
+        if self.n_absent < max(_FEWEST_ABSENT, _SHARE_ABSENT * self._devices[0]):
+            return ""
+        return (
+            f"{self.n_absent:,} of the design's devices are absent; "
+            f"'topo plan {self.against} --from {self.fabric}' is the verb for growth"
+        )
+
+    @cached_property
     def mended(self) -> Fabric:
         """The wiring with every job done, port by port."""
         assert self.comparison is not None
@@ -100,7 +134,8 @@ class Repair(Result):
 
     def rows(self) -> list[Row]:
         """How many jobs of each kind, whether fewer would do, what happens on the way, what is left."""
-        rows = [Row("against", self.against or "what the majority of its own cables does")]
+        rows = [Row("half built", self.growth_text)] if self.growth_text else []
+        rows.append(Row("against", self.against or "what the majority of its own cables does"))
         if not self.jobs:
             rows.append(Row("jobs", "none: nothing to mend at the cables"))
         standing = Standing("exact" if self.is_shortest else "upper bound", self.how)

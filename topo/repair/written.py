@@ -119,5 +119,6 @@ def growth_written(answer: Growth, format: str = "text") -> str:
 def _lead(answer: Repair) -> str:
     if not answer.jobs:
         return "Nothing to mend at the cables."
-    said = f"{plural(answer.n_operations, 'job')} in {plural(len(answer.steps), 'step')}, what costs most first."
+    said = f"{answer.growth_text}. " if answer.growth_text else ""
+    said += f"{plural(answer.n_operations, 'job')} in {plural(len(answer.steps), 'step')}, what costs most first."
     return said + (" No shorter list does the same." if answer.is_shortest else "")

@@ -42,7 +42,7 @@ class _Entry(BaseModel):
     expires: str | None = None
 
 
-class _File(BaseModel):
+class AcceptFile(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
     accept: tuple[_Entry, ...]
 
@@ -61,7 +61,7 @@ def read_accepted(path: str | Path) -> tuple[Accepted, ...]:
     :raises InputError: not such a file, an unknown code, or a day that is none, each with its line.
     """
     document = read_document(path)
-    entries = document.checked(_File, what="a file of accepted deviations").accept
+    entries = document.checked(AcceptFile, what="a file of accepted deviations").accept
     accepted = []
     for i, entry in enumerate(entries):
         place = ("accept", i)

@@ -22,6 +22,7 @@ _PORT_SUPPORT = 0.6
 _PAIRS_BY_PORT = 0.4
 _CHUNK = 512
 _TOY = 4
+_COLUMNS_ALIKE = 0.5
 
 
 @dataclass(eq=False)
@@ -93,6 +94,7 @@ def blocks_of(cabling: Cabling, lower: int) -> TierPair:
         if block is None:
             continue
         pair.blocks += _split_patterns(pair, block)
+    _adopt_columns(cabling, pair)
     _give_rules(cabling, pair, mine)
     return pair
 
@@ -100,29 +102,88 @@ def blocks_of(cabling: Cabling, lower: int) -> TierPair:
 def _groups(cabling: Cabling, pair: TierPair) -> list[NDArray[np.int64]]:
     """Rows alike by weighted Jaccard (sum of least over sum of greatest counts), lone ones joined where they belong."""
     n = len(pair.rows)
-    a, b = _alike(pair.count)
-    part = components(n, a, b)
+    part = components(n, *_alike(pair.count))
     size = np.bincount(part)
     groups = {code: np.flatnonzero(part == code) for code in np.flatnonzero(size > 1).tolist()}
     usual = int(np.median(size[size > 1])) if (size > 1).any() else 1
-    lone = np.flatnonzero(size[part] == 1)
-    for row in lone.tolist():
-        best: tuple[tuple[float, bool], int] | None = None
-        for code, members in groups.items():
-            if not _fits(cabling, pair, row, members):
-                continue
-            reach = 2 * (pair.count[members] > 0).sum(axis=0) > len(members)
-            held = pair.count[row][reach].sum() / max(pair.count[row].sum(), 1)
-            rank = (float(held), len(members) < usual)
-            if held >= 0.5 and (best is None or rank > best[0]):
-                best = rank, code
-        if best is not None:
-            groups[best[1]] = np.append(groups[best[1]], row)
-    bare = lone[pair.count[lone].sum(axis=1) == 0]
-    short = [code for code, members in groups.items() if len(members) < usual]
-    if len(bare) == len(short) == 1 and _fits(cabling, pair, int(bare[0]), groups[short[0]]):
-        groups[short[0]] = np.append(groups[short[0]], bare)
+    _dissolve_pairs(pair, groups, usual)
+    held = np.concatenate([np.empty(0, np.int64), *groups.values()])
+    lone = np.setdiff1d(np.arange(n), held)
+    whole = dict(groups)
+    # Those with most cables first: what they fill is no longer open to one that has hardly any left.
+    for row in lone[np.argsort(-pair.count[lone].sum(axis=1), kind="stable")].tolist():
+        code = _home(cabling, pair, row, (groups, whole), usual)
+        if code is not None:
+            groups[code] = np.append(groups[code], row)
     return [np.sort(members) for members in groups.values()]
+
+
+def _dissolve_pairs(pair: TierPair, groups: dict[int, NDArray[np.int64]], usual: int) -> None:
+    """Two rows alike that reach only what larger groups reach are no block of their own: exchanged cables do that."""
+    reach = {code: 2 * (pair.count[members] > 0).sum(axis=0) > len(members) for code, members in groups.items()}
+    larger = [mask for code, mask in reach.items() if len(groups[code]) > 2]
+    if usual <= 2 or not larger:
+        return
+    elsewhere = np.any(larger, axis=0)
+    for code in [code for code, members in groups.items() if len(members) == 2]:
+        if elsewhere[reach[code]].all():
+            del groups[code]
+
+
+def _home(
+    cabling: Cabling,
+    pair: TierPair,
+    row: int,
+    groups: tuple[dict[int, NDArray[np.int64]], dict[int, NDArray[np.int64]]],
+    usual: int,
+) -> int | None:
+    """The group that a lone row belongs to; None where nothing tells.
+
+    That with at least half of its cables; else, of those short of members and without one that stands over the same
+    switches, that with most of its cables, if it is the only one. ``groups`` is as it is filled and as it was first:
+    rows that were joined already count as members, and tell nothing of what is usual.
+    """
+    ranked: list[tuple[tuple[float, int, int, bool], int]] = []
+    for code, members in groups[1].items():
+        if not _fits(cabling, pair, row, members):
+            continue
+        reach = 2 * (pair.count[members] > 0).sum(axis=0) > len(members)
+        held = float(pair.count[row][reach].sum() / max(pair.count[row].sum(), 1))
+        is_short = len(groups[0][code]) < usual
+        if held >= 0.5 or is_short:
+            at_home, siblings = _likeness(cabling, pair, row, groups[0][code])
+            ranked.append(((held, at_home, -siblings, is_short), code))
+    if not ranked:
+        return None
+    ranked.sort(reverse=True)
+    if ranked[0][0][0] >= 0.5:
+        return ranked[0][1]
+    open_to_it = [(rank[0], code) for rank, code in ranked if rank[3] and rank[2] == 0]
+    most = [code for held, code in open_to_it if held == open_to_it[0][0]]
+    return most[0] if len(most) == 1 else None
+
+
+def _likeness(cabling: Cabling, pair: TierPair, row: int, members: Array) -> tuple[int, int]:
+    """What tells where a row belongs that lies between two blocks.
+
+    Cables on the ports that most members plug alike, above and below; and members that stand over the same switches,
+    of which a block seldom has two.
+    """
+    near, n = pair.rows[members], len(cabling.fabric.nodes)
+    key = cabling.number[cabling.low_port] * n + cabling.high
+    keys, times = np.unique(key[np.isin(cabling.low, near)], return_counts=True)
+    own = key[cabling.low == pair.rows[row]]
+    at_home = int(np.isin(own, keys[2 * times >= len(members)]).sum())
+    beneath = cabling.high == pair.rows[row]
+    ports, times = np.unique(cabling.number[cabling.low_port[np.isin(cabling.high, near)]], return_counts=True)
+    usual = ports[2 * times >= times.max(initial=0)] if len(ports) else ports
+    alike = np.isin(cabling.number[cabling.low_port[beneath]], usual)
+    at_home += int(2 * alike.sum() > len(alike))
+    below = cabling.low[beneath]
+    shared = np.isin(cabling.low, below) & np.isin(cabling.high, near)
+    held = np.unique(np.stack([cabling.high[shared], cabling.low[shared]]), axis=1)[0]
+    _, common = np.unique(held, return_counts=True)
+    return at_home, int((2 * common >= max(len(np.unique(below)), 1)).sum())
 
 
 def bare_switches(cabling: Cabling, lower: int) -> Array:
@@ -186,13 +247,42 @@ def _fits(cabling: Cabling, pair: TierPair, row: int, members: Array) -> bool:
 
 def _block(pair: TierPair, members: Array) -> Block | None:
     reached = (pair.count[members] > 0).sum(axis=0)
-    reach = 2 * reached > len(members)
+    own, total = pair.count[members].sum(axis=0), pair.count.sum(axis=0)
+    # One that about half of the rows reach, and as many of others, serves several blocks and is of none.
+    reach = (2 * reached > len(members)) & ((3 * reached >= 2 * len(members)) | (3 * own >= 2 * total))
     if len(members) <= _TOY:  # two cables of one column gone leave half of it: it is of the block that has most of it
-        own = pair.count[members].sum(axis=0)
-        reach |= (2 * reached == len(members)) & (2 * own >= pair.count.sum(axis=0))
+        reach |= (2 * reached == len(members)) & (2 * own >= total)
     if not reach.any():
         return None
     return Block(members, np.flatnonzero(reach), pair.count[np.ix_(members, np.flatnonzero(reach))])
+
+
+def _adopt_columns(cabling: Cabling, pair: TierPair) -> None:
+    """An upper switch that lost most of its cables joins the block that lacks one, where nearly all have equally many.
+
+    It belongs where most of its cables go; where two blocks hold as many, nothing tells.
+    """
+    held = np.zeros(len(pair.columns), bool)
+    if len(pair.blocks) < _FEWEST_OF_PATTERN:
+        return
+    held[np.concatenate([block.columns for block in pair.blocks])] = True
+    usual, share = _mode(np.array([len(block.columns) for block in pair.blocks]))
+    if held.all() or share < _COLUMNS_ALIKE:
+        return
+    ports = cabling.n_ports[pair.columns]
+    for column in np.flatnonzero(~held).tolist():
+        cables = np.array([pair.count[block.rows, column].sum() for block in pair.blocks])
+        best = int(np.argmax(cables))
+        block = pair.blocks[best]
+        if (cables == cables[best]).sum() > 1:  # of equal ones that which lacks a switch
+            short = [i for i in np.flatnonzero(cables == cables[best]).tolist() if len(pair.blocks[i].columns) < usual]
+            if len(short) != 1:
+                continue
+            block = pair.blocks[short[0]]
+        if len(block.columns) >= usual or ports[column] != np.median(ports[block.columns]):
+            continue
+        columns = np.sort(np.append(block.columns, column))
+        block.columns, block.count = columns, pair.count[np.ix_(block.rows, columns)]
 
 
 def _mode(values: Array) -> tuple[int, float]:
@@ -264,22 +354,41 @@ def _by_ports(cabling: Cabling, pair: TierPair, block: Block, mine: Array) -> in
         (lower, cabling.high[inside], len(rows), columns),
         (upper, cabling.low[inside], len(columns), rows),
     ):
-        each = _held_by_each(number, far, n_near, owners)
-        if each and (block.count == each).mean() >= _PAIRS_BY_PORT:
+        each, filled = _held_by_each(number, far, n_near, owners)
+        # Of eight parallel cables one suffices to spoil a pair: their ports may still agree. But where nearly all
+        # rows have another number of cables in all, the spread is uneven by design.
+        usual, most = _mode(block.count.sum(axis=1))
+        if (
+            each
+            and (most < SUPPORT or usual == each * len(columns))
+            and ((block.count == each).mean() >= _PAIRS_BY_PORT or filled >= _PORT_SUPPORT)
+        ):
             return each
     return None
 
 
-def _held_by_each(number: Array, far: Array, n_near: int, owners: Array) -> int:
-    """Ports that belong to each of the owners where all have equally many and most devices agree; else 0."""
+def _held_by_each(number: Array, far: Array, n_near: int, owners: Array) -> tuple[int, float]:
+    """Ports that belong to each of the owners where most have equally many and most devices agree, else 0.
+
+    Beside it the share of these ports, over all devices, that hold a cable to their owner. An owner may seem to have
+    another number only as far as ports without a clear owner can explain it: one that all devices plug alike is meant.
+    """
     if n_near < _FEWEST_OF_PATTERN:
-        return 0
+        return 0, 0.0
     owner, support = port_owners(number, far, n_near)
-    held = np.array([(owner[:, 1] == one).sum() for one in owners.tolist()])
-    if not len(owner) or support < _PORT_SUPPORT or not held.size or held.min() != held.max():
-        return 0
-    each = int(held[0])
-    return each if len(owner) == each * len(owners) else 0
+    if not len(owner) or support < _PORT_SUPPORT:
+        return 0, 0.0
+    column = np.searchsorted(owners, owner[:, 1])
+    each, share = _mode(np.bincount(column, minlength=len(owners)))
+    of_number = np.full(int(number.max()) + 1, -1)
+    of_number[owner[:, 0]] = owner[:, 1]
+    good = of_number[number] == far
+    filled = np.bincount(number[good], minlength=len(of_number))[owner[:, 0]]
+    clear = np.bincount(column[filled >= SUPPORT * n_near], minlength=len(owners))
+    unclear = len(np.unique(number)) - int(clear.sum())
+    if share < _PORT_SUPPORT or clear.max() > each or (each - clear).sum() > unclear:
+        return 0, 0.0
+    return each, float(good.sum() / (n_near * max(each * len(owners), 1)))
 
 
 def port_owners(number: Array, far: Array, n_rows: int) -> tuple[NDArray[np.int64], float]:

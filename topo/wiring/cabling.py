@@ -14,13 +14,14 @@ from topo.io.descriptions import natural_key
 from topo.io.infer_tiers import Wiring, switch_tiers
 from topo.table import Array
 
-__all__ = ["KINDS", "Cabling", "modes", "natural_ranks"]
+__all__ = ["KINDS", "Cabling", "modes", "natural_ranks", "port_words"]
 
 KINDS = ("scale_out", "access", "storage", "management")
 """Kinds of links that are cables between boxes; the others lie inside a host or a chassis, or join accelerators."""
 
 _SWITCHES = ("switch", "router", "storage_switch")
 _DIGITS = re.compile(r"\d+")
+_WORD = re.compile(r"port[ _-]?(?=\d)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +114,7 @@ class Cabling:
         ports = self.fabric.ports
         label = ports.label[port]
         name = str(self.fabric.nodes.name[ports.node[port]])
-        return f"{name} port {label}" if label else name
+        return f"{name} {port_words(label)}" if label else name
 
     def place(self, link: int) -> tuple[str, int]:
         """File and line of a link."""
@@ -153,3 +154,13 @@ def modes(group: Array, value: Array, n: int) -> tuple[NDArray[np.int64], NDArra
     common[pairs[0][order]] = pairs[1][order]
     times[pairs[0][order]] = count[order]
     return common, times
+
+
+def port_words(label: str) -> str:
+    """A port's label behind the word for it, which many a table's label begins with already.
+
+    >>> port_words("9"), port_words("Port 9"), port_words("Ethernet1/9"), port_words("portal")
+    ('port 9', 'port 9', 'port Ethernet1/9', 'port portal')
+    """
+    found = _WORD.match(label)
+    return f"port {label[found.end() :] if found else label}"

@@ -120,18 +120,20 @@ def priced(
     try:
         scale = _Scale(comparison, _demand(comparison, apart))
         answer = list(findings)
-        most = _most_priced(comparison) if most is None else most
+        many = len(faults) > MOST_PRICED
+        most = _most_priced(comparison, many) if most is None else most
         for i in _chosen(findings, faults, most):
-            answer[i] = _with_price(scale, findings[i])
+            answer[i] = _with_price(scale, findings[i], briefly=many)
         return tuple(answer), _together(scale, answer, len(faults), min(len(faults), most), bisection), ""
     except (TopoError, MemoryError) as error:
         return tuple(findings), None, f"no fault is priced: {error}"
 
 
-def _most_priced(comparison: Comparison) -> int:
-    """Fewer faults are priced one by one the larger the fabric, so that it takes a minute at most."""
+def _most_priced(comparison: Comparison, many: bool) -> int:
+    """Fewer faults are priced one by one the larger the fabric, and the more they are, so that it takes seconds."""
     n = max(1, len(comparison.both.endpoints))
-    return min(MOST_PRICED, max(_FEWEST_PRICED, MOST_PRICED * _MOST_ENDPOINTS // n))
+    most = MOST_PRICED // 4 if many else MOST_PRICED
+    return min(most, max(_FEWEST_PRICED, most * _MOST_ENDPOINTS // n))
 
 
 def _chosen(findings: Sequence[Finding], faults: Sequence[int], most: int) -> list[int]:
@@ -163,13 +165,17 @@ def _demand(comparison: Comparison, apart: Array | None) -> Demand:
     return all_to_all(healthy, ends[wanted] if wanted.sum() > 1 else None)
 
 
-def _with_price(scale: _Scale, one: Finding) -> Finding:
+def _with_price(scale: _Scale, one: Finding, *, briefly: bool = False) -> Finding:
+    """The fault with its price; ``briefly`` by the all-to-all alone, as mending one of hundreds says nothing."""
     comparison = scale.comparison
     there = comparison.with_faults(one.lacks, one.extra)
     loads = scale.loads(there)
-    gain = scale.left(scale.loads(comparison.mended(one.lacks, one.extra))) - scale.left(scale.found)
-    cut_off, one_to_one = scale.cut_off(loads, there), scale.permutation_left(there)
-    price = Price(scale.left(loads), scale.lost_gbps(loads), cut_off, max(gain, 0.0), one_to_one)
+    gain = one_to_one = math.nan
+    if not briefly:
+        gain = scale.left(scale.loads(comparison.mended(one.lacks, one.extra))) - scale.left(scale.found)
+        gain, one_to_one = max(gain, 0.0), scale.permutation_left(there)
+    cut_off = scale.cut_off(loads, there)
+    price = Price(scale.left(loads), scale.lost_gbps(loads), cut_off, gain, one_to_one)
     said = [one.words] if one.words else []
     said.append(f"alone it leaves {100 * price.theta:.4g} % of an all-to-all")
     if one_to_one < 1:
@@ -179,8 +185,9 @@ def _with_price(scale: _Scale, one: Finding) -> Finding:
     below = _below(comparison, one)
     if below and price.theta < 1:
         said.append(f"jobs on the endpoints of {below} suffer most")
-    said.append(f"mending it alone now gains {100 * price.gain:.3g} %" if price.gain > 5e-5 else
-                "mending it alone now gains nothing while the others stand")  # fmt: skip
+    if not briefly:
+        said.append(f"mending it alone now gains {100 * price.gain:.3g} %" if price.gain > 5e-5 else
+                    "mending it alone now gains nothing while the others stand")  # fmt: skip
     return replace(one, price=price, lost_gbps=price.lost_gbps, words="; ".join(said))
 
 

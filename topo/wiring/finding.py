@@ -41,7 +41,7 @@ class Price(NamedTuple):
     ``theta`` is the part of an all-to-all that fits, of what fits without the fault; ``lost_gbps`` the rate that does
     not get through when every endpoint sends as much as fits without the fault; ``cut_off`` endpoints have no path;
     ``gain`` is what mending it alone, all other faults left, gives in theta; ``permutation`` is as ``theta``, for one
-    random permutation that is the same for all faults.
+    random permutation that is the same for all faults. Both are nan where faults are too many to say that of each.
     """
 
     theta: float

@@ -57,7 +57,8 @@ class Seats:
 def slot_labels(cabling: Cabling) -> list[str]:
     """What each cable to a host is plugged into, inside the host: the adapter's name, and its port if it has several.
 
-    The adapter's name is what its node's name says beyond the host's.
+    The adapter's name is what its node's name says beyond the host's. Where most adapters of like names hold several
+    cables, one that holds a single one is told with its port too: the other cable may be what lacks.
     """
     nodes, ports = cabling.fabric.nodes, cabling.fabric.ports
     rows, back = np.unique(cabling.nic, return_inverse=True)
@@ -67,8 +68,10 @@ def slot_labels(cabling: Cabling) -> list[str]:
         host, name = nodes.host[row], str(nodes.name[row])
         said.append(name[len(host) :].strip(" -_/:.") if host and name.startswith(host) else "")
     labels = ports.label.values(cabling.nic_port).tolist()
+    _, shape = np.unique([_DIGITS.sub("#", text) for text in said], return_inverse=True)
+    is_single = 2 * np.bincount(shape, weights=used == 1) > np.bincount(shape) if len(rows) else used == 1
     return [
-        said[i] if used[i] == 1 and said[i] else "/".join(filter(None, (said[i], label)))
+        said[i] if used[i] == 1 and is_single[shape[i]] and said[i] else "/".join(filter(None, (said[i], label)))
         for i, label in zip(back.tolist(), labels, strict=True)
     ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from topo.fabric import LinkSet
 from topo.wiring.cabling import Cabling
@@ -39,6 +40,14 @@ class Learnt:
     def remove(self, link: int) -> None:
         """A cable that should not be there."""
         self.removed.append(link)
+
+    def uplinks_changed(self) -> NDArray[np.int64]:
+        """Cables that each node should have more to those above it (fewer where negative) than were found."""
+        n = len(self.cabling.fabric.nodes)
+        lower = np.array([row[0] for row in self._laid if row[5] == "scale_out"], np.int64)
+        gone = self.cabling.low[np.isin(self.cabling.between, np.array(self.removed, np.int64))]
+        change: NDArray[np.int64] = np.bincount(lower, minlength=n) - np.bincount(gone, minlength=n)
+        return change
 
     def rule(self, what: str, agree: int, total: int) -> bool:
         """Say a rule with its count; whether it is learnt."""

@@ -129,6 +129,8 @@ def _oversubscription(cabling: Cabling, learnt: Learnt) -> None:
     n = len(cabling.fabric.nodes)
     up = np.bincount(cabling.low[cabling.tier[cabling.low] == 1], minlength=n)
     leaves = np.flatnonzero(cabling.is_switch & (cabling.tier == 1) & (cabling.n_endpoints > 0) & (up > 0))
+    up += learnt.uplinks_changed()  # a leaf that lacks cables was said already
+    leaves = leaves[up[leaves] > 0]
     if len(leaves) < 5:
         return
     ratio = cabling.n_endpoints[leaves] / up[leaves]

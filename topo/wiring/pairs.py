@@ -13,6 +13,7 @@ from topo.wiring.blocks import Block, TierPair, blocks_of, port_owners
 from topo.wiring.cabling import Cabling, modes
 from topo.wiring.difference import difference, grouped_moves
 from topo.wiring.finding import Operation, finding, listed
+from topo.wiring.joints import joint_sides
 from topo.wiring.learnt import BIG, MINN, SUPPORT, Learnt
 from topo.wiring.totals import judge_degrees, near_place, say_odd, say_spread
 
@@ -47,6 +48,7 @@ def judge_pairs(cabling: Cabling, learnt: Learnt) -> list[TierPair]:
         if pair.is_ruled:
             for block in pair.blocks:
                 _block_sides(cabling, pair, block, sides)
+            _joint_sides(cabling, pair, sides)
             say_odd(cabling, pair, learnt)
             say_spread(cabling, pair, learnt)
             _say_crossed(cabling, pair, learnt)
@@ -120,7 +122,8 @@ def _block_sides(cabling: Cabling, pair: TierPair, block: Block, sides: _Sides) 
     elsewhere = np.zeros(len(pair.columns), bool)
     elsewhere[np.concatenate([other.columns for other in pair.blocks])] = True
     most = np.where(elsewhere, _FOREIGN, _STRAY) * len(rows)
-    stray = (reached > 0) & (reached <= np.maximum(1, most))
+    few = elsewhere & (outside.sum(axis=0) <= (1 - SUPPORT) * pair.count.sum(axis=0))
+    stray = (reached > 0) & ((reached <= np.maximum(1, most)) | few)
     strays = np.argwhere(outside * stray)
     if len(differs) or len(strays):
         _block_ports(cabling, rows, columns, sides)
@@ -129,6 +132,18 @@ def _block_sides(cabling: Cabling, pair: TierPair, block: Block, sides: _Sides) 
         sides.extra += [(low, high)] * int(outside[i, j])
         sides.wanted[low, high] = int(outside[i, j]), 0, f"none of {len(rows) - 1:,} like switches has one"
         sides.why[low, high] = "pair-unexpected"
+
+
+def _joint_sides(cabling: Cabling, pair: TierPair, sides: _Sides) -> None:
+    """Surplus and deficit of the cables to switches that serve a few cables of every row of a block."""
+    for one in joint_sides(cabling, pair):
+        says = f"{one.n_agree:,} of {one.n_rows:,} like switches have {one.usual} to the switches beside their block"
+        for pairs, planned, into in ((one.lack, 1, sides.lack), (one.extra, 0, sides.extra)):
+            into += pairs
+            for low, high in pairs:
+                sides.wanted[low, high] = 1 - planned, planned, says
+        for low, high in one.extra:
+            sides.why[low, high] = "pair-unexpected"
 
 
 def _block_ports(cabling: Cabling, rows: Array, columns: Array, sides: _Sides) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from topo.fabric import FORWARDS_ALL, LinkSet
 from topo.table import Array
 from topo.units import format_number
+from topo.wiring.cabling import port_words
 from topo.wiring.difference import Moves, grouped_moves
 from topo.wiring.finding import Finding, Operation, finding, jobs_of, listed
 from topo.wiring.matching import Matched
@@ -149,7 +150,7 @@ def _class_text(matched: Matched, one: int) -> str:
     if matched.by_device:
         return str(fabric.nodes.name[one])
     label = fabric.ports.label[one]
-    return f"{fabric.nodes.name[fabric.ports.node[one]]}" + (f" port {label}" if label else "")
+    return f"{fabric.nodes.name[fabric.ports.node[one]]}" + (f" {port_words(label)}" if label else "")
 
 
 def _say_devices(matched: Matched, links: list[int], findings: list[Finding], *, lacking: bool) -> list[int]:
