@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+# Fixtures have no doctests, and files of one name cannot all be collected as modules.
+collect_ignore_glob = ["**/conftest.py", "conftest.py"]
+
 ROOT = Path(__file__).resolve().parent.parent
 
 

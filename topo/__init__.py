@@ -43,12 +43,15 @@ Put jobs on it
     place, place_jobs: the best hosts and rank order, with a bound; placement_affinity: what a placement costs
     compare_schedulers, what_to_move: what schedulers would choose; the fewest migrations that let a job in
     isolation: whether a job's own links give it its full bandwidth; write_placement, draw_placement
+Choose
+    candidates: a fabric of every family for some Requirements, which are worth a look and why
+    compare_fabrics: fabrics side by side, and what differs
 Build it
     cabling_plan, write_plan: racks, cable schedule, labels, elevations and bill of materials, by rules and prices that
         files replace (RackRules, PriceList)
 Take it elsewhere
     write: a file of another tool, or our own that keeps everything
-    to_networkx, from_networkx, to_igraph; make_report
+    to_networkx, from_networkx, to_igraph; make_report; explain
 Values
     Fabric, State, Network, LinkSet, Demand, Routing, EcmpHash, Result, TopoError and its kin
 """
@@ -80,6 +83,7 @@ _WHERE = {
     "RailsOver": "topo.build.plans",
     "PriceList": "topo.design.prices",
     "RackRules": "topo.design.rules",
+    "Requirements": "topo.design.requirements",
     "Result": "topo.result",
     "Routing": "topo.routing.scheme",
     "State": "topo.fabric",
@@ -91,11 +95,13 @@ _WHERE = {
     "bisection_bandwidth": "topo.analysis.bisection",
     "buildable": "topo.analysis.buildable",
     "cabling_plan": "topo.design",
+    "candidates": "topo.design.choosing",
     "catalog": "topo.source",
     "clos": "topo.build.clos",
     "cluster": "topo.build.cluster",
     "collective_cost": "topo.analysis.collectives.cost",
     "collective_time": "topo.analysis.collectives.on_fabric",
+    "compare_fabrics": "topo.design.compare",
     "compare_schedulers": "topo.placement.compare",
     "dcell": "topo.build.dcell",
     "degradation_curve": "topo.analysis.degradation",
@@ -110,6 +116,7 @@ _WHERE = {
     "ecmp_stage": "topo.analysis.ecmp",
     "effective_bisection": "topo.analysis.throughput",
     "effective_training_time": "topo.analysis.failures.checkpointing",
+    "explain": "topo.report.explaining",
     "fat_tree": "topo.build.clos",
     "flattened_butterfly": "topo.build.hyperx",
     "from_networkx": "topo.convert",

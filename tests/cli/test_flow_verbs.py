@@ -198,7 +198,7 @@ def test_capacity_over_time_jobs_and_a_log(capsys: pytest.CaptureFixture[str], f
     assert math.isclose(shown["curve"][-1]["held_at_least"], 0.999**4, rel_tol=1e-9)
     drawn = ("fail", TAPERED, "--rates", "rates.yaml", "--availability", "monte-carlo", "--samples", "400")
     one = told(capsys, *drawn, "--seed", "5")
-    assert one == told(capsys, *drawn, "--seed", "5", "--workers", "2", "--checkpoint", "kept")
+    assert one == told(capsys, *drawn, "--seed", "5", "--jobs", "2", "--checkpoint", "kept")
     assert one == told(capsys, *drawn, "--seed", "5", "--checkpoint", "kept")
     (folder / "rates.yaml").write_text("switch: {mtbf_h: 7305, mttr_h: 1}\n")
     jobs = told(capsys, "fail", TAPERED, "--job", "a=host-00*,host-01*", "--rates", "rates.yaml")["jobs"]

@@ -6,35 +6,36 @@ from typing import Annotated
 
 import typer
 
-from topo.cli.options import AssumeGbps, Endpoints, FabricName, Format, FormatOption, Keep, ReadAs
+from topo.cli.options import Endpoints, FabricName, Format, FormatOption, Keep
+from topo.cli.reading import PLAINLY, Reading, reads_fabrics
 
 __all__ = ["bisect"]
 
 
+@reads_fabrics
 def bisect(
     fabric: FabricName,
     endpoints: Endpoints = None,
     keep: Annotated[Keep, typer.Option("--keep", help="What a split keeps whole.")] = Keep.host,
-    assume_gbps: AssumeGbps = None,
-    read_as: ReadAs = None,
+    reading: Reading = PLAINLY,
     links: Annotated[int, typer.Option("--links", min=0, help="How many links of the cut to print.")] = 8,
     format: FormatOption = Format.text,
 ) -> None:
     """Find the least capacity, in one direction, across any even split of the endpoints."""
     from topo.analysis.bisection import bisection_bandwidth
-    from topo.cli.printing import print_alerts, print_heading, print_json, print_lines, print_rows
+    from topo.cli.printing import print_alerts, print_heading, print_json, print_lines, print_rows, tell
     from topo.errors import DisconnectedError, InputError, ParameterError
     from topo.output import plain
     from topo.report.halves import half_members
-    from topo.source import load
     from topo.units import format_gbps
 
-    loaded = load(fabric, assume_gbps=assume_gbps, format=read_as)
+    loaded = reading.load(fabric)
     try:
         found = bisection_bandwidth(loaded, endpoints or None, keep=keep.value)
     except (DisconnectedError, ParameterError) as error:
         doubts = [note.text for note in loaded.origin.notes if note.severity == "alert"]
         raise InputError("; ".join([*doubts, str(error)])) from None
+    tell(found)
     if format is Format.json:
         of = {"fabric": loaded.name, "notes": loaded.origin.notes}
         print_json({**of, **found.to_dict(), "half_members": half_members(loaded, found)})

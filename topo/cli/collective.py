@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from topo.cli.options import AssumeGbps, Down, FabricName, Format, FormatOption, Rate, ReadAs, Seed
+from topo.cli.options import Down, FabricName, Format, FormatOption, Rate, Seed
+from topo.cli.reading import PLAINLY, Reading, reads_fabrics
 from topo.cli.sending import (
     Algorithm,
     Alpha,
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["collective"]
 
 
+@reads_fabrics
 def collective(
     fabric: FabricName,
     name: CollectiveName = Collective.all_reduce,
@@ -77,25 +80,23 @@ def collective(
     down: Down = None,
     rate: Rate = None,
     seed: Seed = 0,
-    assume_gbps: AssumeGbps = None,
-    read_as: ReadAs = None,
+    reading: Reading = PLAINLY,
     format: FormatOption = Format.text,
 ) -> None:
     """Time a collective over placed ranks: algbw and busbw as nccl-tests prints them, and the link that binds."""
     from topo.analysis.collectives.on_fabric import best_by_size, collective_time
-    from topo.cli.printing import print_alerts, print_heading, print_json, print_lines, print_result, print_rows
+    from topo.cli.printing import print_alerts, print_json, tell
     from topo.cli.running import given_state
-    from topo.cli.sending import format_bytes, given_wire, parse_bytes, ranks_in_order, refuse_optimal
+    from topo.cli.sending import given_wire, parse_bytes, ranks_in_order, refuse_optimal
     from topo.errors import ParameterError
     from topo.output import plain
-    from topo.source import load
 
     if line_rate and (measured or counters):
         raise ParameterError("--line-rate leaves headers out, and what was measured has them; leave one of them out")
     wanted = parse_bytes(size)
     wire = None if line_rate else given_wire(transport, mtu, link_mtu)
     refuse_optimal(routing.value)
-    loaded = load(fabric, assume_gbps=assume_gbps, format=read_as)
+    loaded = reading.load(fabric)
     placed = ranks_in_order(loaded, ranks, order, seed=seed)
     under: dict[str, Any] = {
         "alpha_us": alpha_us,
@@ -111,6 +112,7 @@ def collective(
     found = collective_time(loaded, placed, name.value, bytes=wanted, **under_all)
     best = best_by_size(loaded, placed, name.value, **under) if by_size else ()
     beside = _beside(loaded, placed, name.value, wanted, measured, counters, under_all)
+    tell(found, *beside.values())
     if format is Format.json:
         more: dict[str, Any] = {key: result.to_dict() for key, result in beside.items()}
         if by_size:
@@ -119,8 +121,15 @@ def collective(
         return
     print(plain(f"{name.value} on {loaded.name}"))
     print_alerts(loaded)
+    _print(found, best, beside)
+
+
+def _print(found: Result, best: Sequence[Any], beside: dict[str, Result]) -> None:
+    from topo.cli.printing import print_heading, print_lines, print_result, print_rows
+    from topo.cli.sending import format_bytes
+
     print_rows(found.rows())
-    if by_size:
+    if best:
         print_heading("The fastest algorithm")
         print_lines(f"from {format_bytes(one.bytes)}: {one.algorithm}" for one in best)
     for result in beside.values():

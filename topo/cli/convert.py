@@ -6,11 +6,13 @@ from typing import Annotated
 
 import typer
 
-from topo.cli.options import AssumeGbps, FabricName, ReadAs
+from topo.cli.options import FabricName, Format, FormatOption
+from topo.cli.reading import PLAINLY, Reading, reads_fabrics
 
 __all__ = ["convert"]
 
 
+@reads_fabrics
 def convert(
     fabric: FabricName,
     out: Annotated[str, typer.Argument(metavar="OUT", help="The file to write; - is standard output.")],
@@ -18,8 +20,8 @@ def convert(
         str | None,
         typer.Option("--to", metavar="FORMAT", help="The format to write, where the ending of OUT does not tell it."),
     ] = None,
-    assume_gbps: AssumeGbps = None,
-    read_as: ReadAs = None,
+    format: FormatOption = Format.text,
+    reading: Reading = PLAINLY,
 ) -> None:
     """Write a fabric for another tool, and say what that tool's format cannot express.
 
@@ -27,19 +29,26 @@ def convert(
     """
     import sys
 
-    from topo.cli.printing import print_lines
+    from topo.cli.printing import print_json, print_lines
+    from topo.errors import ParameterError
     from topo.io import writer_of
     from topo.output import plain, write_whole
-    from topo.source import load
 
+    if out == "-" and format is Format.json:
+        raise ParameterError("OUT - and --format json both write to standard output; give OUT a file, or leave one out")
     row = writer_of(out, to)
-    loaded = load(fabric, assume_gbps=assume_gbps, format=read_as)
+    loaded = reading.load(fabric)
     written = row.write(loaded)
     if out == "-":
         sys.stdout.buffer.write(written.data())
         sys.stdout.flush()
         return
     write_whole(out, written.data())
+    if format is Format.json:
+        said = {"file": out, "fabric": loaded.name, "format": row.name, "n_nodes": len(loaded.nodes)}
+        counts = {"n_links": len(loaded.links), "n_bytes": len(written.data()), "lost": list(written.lost)}
+        print_json({**said, **counts})
+        return
     size = f"{len(loaded.nodes):,} nodes, {len(loaded.links):,} links"
     print(plain(f"{out}: {loaded.name} as {row.name}: {size}, {len(written.data()):,} bytes"))
     print_lines(f"not in it: {lost}" for lost in written.lost)

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from topo.cli.options import (
-    AssumeGbps,
     Cluster,
     Down,
     FabricName,
     Format,
     FormatOption,
     Rate,
-    ReadAs,
     Seed,
     Senders,
+    Workers,
 )
+from topo.cli.reading import PLAINLY, Reading, reads_fabrics
 
 if TYPE_CHECKING:
     from topo.fabric import Fabric, State
@@ -59,6 +59,7 @@ class Collective(StrEnum):
     all_to_all = "all-to-all"
 
 
+@reads_fabrics
 def ecmp(
     fabric: FabricName,
     demand: Annotated[
@@ -112,8 +113,8 @@ def ecmp(
     ] = 0.002,
     seed: Seed = 0,
     cluster: Cluster = None,
-    assume_gbps: AssumeGbps = None,
-    read_as: ReadAs = None,
+    workers: Workers = 1,
+    reading: Reading = PLAINLY,
     format: FormatOption = Format.text,
 ) -> None:
     """Find how flows meet on links, what rate that leaves the mean and the slowest of them, and what would help."""
@@ -123,9 +124,8 @@ def ecmp(
     from topo.output import plain
     from topo.parts.forwarding import infiniband_assumption
     from topo.routing.scheme import Routing
-    from topo.source import load
 
-    loaded = load(fabric, assume_gbps=assume_gbps, format=read_as)
+    loaded = reading.load(fabric)
     state = given_state(loaded, down, rate)
     named = fields.split(",") if "," in fields else fields
     rule = EcmpHash(
@@ -143,7 +143,9 @@ def ecmp(
     if remedies:
         found["remedies"] = question.remedies(demand, endpoints, samples)
     if not found:
-        found["collisions"] = question.collisions(demand, endpoints, queue_pairs, samples, tolerance, cluster)
+        found["collisions"] = question.collisions(
+            demand, endpoints, queue_pairs, samples, tolerance, (cluster, workers)
+        )
     model = infiniband_assumption(loaded, ())
     if format is Format.json:
         print_json({"fabric": loaded.name, "notes": loaded.origin.notes, "assumptions": model, **found})
@@ -173,12 +175,18 @@ class _Question:
         )  # fmt: skip
 
     def collisions(
-        self, demand: str, endpoints: Any, queue_pairs: int, samples: int, tolerance: float, cluster: str | None
+        self,
+        demand: str,
+        endpoints: Any,
+        queue_pairs: int,
+        samples: int,
+        tolerance: float,
+        run_on: tuple[str | None, int],
     ) -> Result:
         from topo.analysis.collisions import ecmp_collisions
         from topo.cli.running import cluster_executor
 
-        with cluster_executor(cluster) as executor:
+        with cluster_executor(*run_on) as executor:
             return ecmp_collisions(
                 self.fabric, self._flows(demand, endpoints), routing=self.routing, queue_pairs=queue_pairs,
                 hash=self.given, samples=samples, tolerance=tolerance, seed=self.seed, state=self.state,

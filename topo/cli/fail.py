@@ -8,18 +8,17 @@ from typing import Annotated
 import typer
 
 from topo.cli.options import (
-    AssumeGbps,
     Cluster,
     Down,
     FabricName,
     Format,
     FormatOption,
     Rate,
-    ReadAs,
     Seed,
     Senders,
     Workers,
 )
+from topo.cli.reading import PLAINLY, Reading, reads_fabrics
 from topo.cli.throughput import Scheme
 
 __all__ = ["Method", "StopsOn", "fail"]
@@ -39,6 +38,7 @@ class StopsOn(StrEnum):
     any_link = "any-link"
 
 
+@reads_fabrics
 def fail(
     fabric: FabricName,
     down: Down = None,
@@ -113,16 +113,14 @@ def fail(
         typer.Option("--checkpoint", metavar="FILE", help="Where a sweep is kept, and goes on from if it was stopped."),
     ] = None,
     seed: Seed = 0,
-    assume_gbps: AssumeGbps = None,
-    read_as: ReadAs = None,
+    reading: Reading = PLAINLY,
     format: FormatOption = Format.text,
 ) -> None:
     """Show what failures and drains leave: of a state, of any one more, of the worst, over time, of jobs."""
     from topo.cli.failing import Asked, answers, print_answers
     from topo.cli.running import grouped
-    from topo.source import load
 
-    loaded = grouped(load(fabric, assume_gbps=assume_gbps, format=read_as), groups)
+    loaded = grouped(reading.load(fabric), groups)
     asked = Asked(
         fabric=loaded,
         down=down,

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from topo.cli.options import AssumeGbps, Down, FabricName, Format, FormatOption, Rate, ReadAs, Seed
+from topo.cli.options import Down, FabricName, Format, FormatOption, Rate, Seed
+from topo.cli.reading import PLAINLY, Reading, reads_fabrics
 from topo.cli.sending import (
     Algorithm,
     Alpha,
@@ -26,6 +27,7 @@ from topo.cli.sending import (
 from topo.cli.throughput import Scheme
 
 if TYPE_CHECKING:
+    from topo.fabric import Fabric
     from topo.training.waterfall import Goodput
 
 __all__ = ["goodput"]
@@ -33,6 +35,7 @@ __all__ = ["goodput"]
 _BAR = 32
 
 
+@reads_fabrics
 def goodput(
     fabric: FabricName,
     name: CollectiveName = Collective.all_reduce,
@@ -70,25 +73,22 @@ def goodput(
     down: Down = None,
     rate: Rate = None,
     seed: Seed = 0,
-    assume_gbps: AssumeGbps = None,
-    read_as: ReadAs = None,
+    reading: Reading = PLAINLY,
     format: FormatOption = Format.text,
 ) -> None:
     """Show where the bandwidth goes: headers, hosts, tapering, hashing, failures, other jobs, the algorithm."""
     from topo.cli.demands import demand_by_words
-    from topo.cli.printing import print_alerts, print_heading, print_json, print_rows, print_table
+    from topo.cli.printing import print_json, tell
     from topo.cli.running import given_state
     from topo.cli.sending import given_wire, parse_bytes, ranks_in_order, refuse_optimal
     from topo.errors import ParameterError
-    from topo.output import plain
-    from topo.source import load
     from topo.training.waterfall import goodput as ask
 
     wanted, wire = parse_bytes(size), given_wire(transport, mtu, link_mtu)
     refuse_optimal(routing.value)
     if demand and algorithm:
         raise ParameterError("--algorithm is of a collective, and --demand asks of plain flows; leave one of them out")
-    loaded = load(fabric, assume_gbps=assume_gbps, format=read_as)
+    loaded = reading.load(fabric)
     found = ask(
         loaded,
         ranks_in_order(loaded, ranks, order, seed=seed),
@@ -107,11 +107,19 @@ def goodput(
         samples=samples,
         seed=seed,
     )
+    tell(found)
     if format is Format.json:
         print_json({"fabric_name": loaded.name, "notes": loaded.origin.notes, **found.to_dict()})
         return
-    print(plain(f"{found.title} on {loaded.name}: {found.verdict}"))
-    print_alerts(loaded)
+    _print(found, loaded)
+
+
+def _print(found: Goodput, fabric: Fabric) -> None:
+    from topo.cli.printing import print_alerts, print_heading, print_rows, print_table
+    from topo.output import plain
+
+    print(plain(f"{found.title} on {fabric.name}: {found.verdict}"))
+    print_alerts(fabric)
     print(plain(f"{found.demand}, {found.statistic} flow"))
     print()
     print_table(("AFTER", "Gb/s", "LOST", "", "STANDING"), _bars(found))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -39,16 +38,10 @@ _ENDINGS = {"json": "json", "html": "html", "htm": "html", "csv": "csv"}
 
 def listed(write: Callable[[str], str], format: str | None, output: str | None, said: str) -> None:
     """A list to standard output, or whole to a file with a line that says so."""
-    from topo.output import plain, write_whole
+    from topo.cli.printing import deliver
 
     content = write(format or _ENDINGS.get((output or "").rpartition(".")[2].lower(), "text"))
-    content += "" if content.endswith("\n") else "\n"
-    if output is None or output == "-":
-        sys.stdout.write(content)
-        return
-    write_whole(output, content)
-    print(plain(said))
-    print(plain(f"The list is in {output}"))
+    deliver(content, output, said, f"The list is in {output}")
 
 
 def run_growth(new: Fabric, old: Fabric, args: GrowthOptions) -> int:

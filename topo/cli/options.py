@@ -42,8 +42,12 @@ class Keep(StrEnum):
 
 
 FabricName = Annotated[
-    str,
-    typer.Argument(metavar="FABRIC", help="A name that 'topo list' shows, a spec file, or a file from a cluster."),
+    list[str],
+    typer.Argument(
+        metavar="FABRIC",
+        help="A name that 'topo list' shows, a spec file, or a file from a cluster; several of these files, or a "
+        "folder of them, are read as one fabric.",
+    ),
 ]
 
 FormatOption = Annotated[
@@ -62,7 +66,10 @@ AssumeGbps = Annotated[
 ReadAs = Annotated[
     str | None,
     typer.Option(
-        "--read-as", metavar="NAME", help="Read the file as this format instead of recognising it; spec for a spec."
+        "--read-as",
+        "--input-format",
+        metavar="NAME",
+        help="Read the file as this format instead of recognising it; spec for a spec.",
     ),
 ]
 
@@ -104,7 +111,7 @@ Rate = Annotated[
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of everything that is drawn.")]
 
 Workers = Annotated[
-    int, typer.Option("--workers", min=1, help="Processes to run in; the answer is the same for any number.")
+    int, typer.Option("--jobs", "-j", min=1, help="Processes to run in; the answer is the same for any number.")
 ]
 
 Cluster = Annotated[

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from topo.cli.options import AssumeGbps, Down, FabricName, Format, FormatOption, Rate, ReadAs, Seed
+from topo.cli.options import Down, FabricName, Format, FormatOption, Rate, Seed
+from topo.cli.reading import PLAINLY, Reading, reads_fabrics
 
 __all__ = ["Objective", "Pattern", "Written", "place"]
 
@@ -40,6 +41,7 @@ class Written(StrEnum):
     json = "json"
 
 
+@reads_fabrics
 def place(
     fabric: FabricName,
     job: Annotated[
@@ -142,22 +144,20 @@ def place(
     seed: Seed = 0,
     down: Down = None,
     rate: Rate = None,
-    assume_gbps: AssumeGbps = None,
-    read_as: ReadAs = None,
+    reading: Reading = PLAINLY,
     format: FormatOption = Format.text,
 ) -> None:
     """Find the best hosts for a job among those that are free, with a bound on what any placement would cost."""
     from topo.cli.placing import Asked, ask, write_files
     from topo.cli.running import given_state
     from topo.errors import ParameterError
-    from topo.source import load
 
     if output is not None and write is None:
         raise ParameterError("--output says where --write writes; give --write nodelist, say")
     if write is not None and output in (None, "-") and format is Format.json:
         raise ParameterError("--write and --format json both write to standard output; give --output FILE")
     _refuse_beside_others(move, len(job or ()) > 1, score, compare, write, picture, beside)
-    loaded = load(fabric, assume_gbps=assume_gbps, format=read_as)
+    loaded = reading.load(fabric)
     asked = Asked(
         loaded,
         given_state(loaded, down, rate),
@@ -209,10 +209,11 @@ def _listed(compare: list[str] | None) -> tuple[str, ...]:
 
 
 def _print(asked: Any, answer: Any, files: list[str], format: Format, explain: bool) -> None:
-    from topo.cli.printing import print_alerts, print_heading, print_json, print_lines, print_result, print_rows
+    from topo.cli.printing import print_alerts, print_heading, print_json, print_lines, print_result, print_rows, tell
     from topo.output import plain
 
     found, comparison = answer.result, answer.comparison
+    tell(found, comparison)
     if format is Format.json:
         said = {"fabric_name": asked.fabric.name, "notes_read": asked.notes, **found.to_dict()}
         print_json(said if comparison is None else {**said, "comparison": comparison.to_dict()})

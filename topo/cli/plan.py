@@ -6,11 +6,13 @@ from typing import Annotated
 
 import typer
 
-from topo.cli.options import AssumeGbps, FabricName, Format, FormatOption, ReadAs
+from topo.cli.options import FabricName, Format, FormatOption
+from topo.cli.reading import PLAINLY, Reading, reads_fabrics
 
 __all__ = ["plan"]
 
 
+@reads_fabrics
 def plan(
     fabric: FabricName,
     racks: Annotated[
@@ -40,8 +42,7 @@ def plan(
         ),
     ] = None,
     format: FormatOption = Format.text,
-    assume_gbps: AssumeGbps = None,
-    read_as: ReadAs = None,
+    reading: Reading = PLAINLY,
 ) -> None:  # fmt: skip
     """Write the cable schedule, labels, rack elevations and the bill of materials of a fabric into a folder.
 
@@ -49,17 +50,16 @@ def plan(
     """
     from topo.cli.planning import PlanOptions, run_plan
     from topo.errors import ParameterError
-    from topo.source import load
 
     args = PlanOptions(racks, prices, search_order, output, not no_xlsx, require, format.value)
     if grown_from is None and require is not None:
         raise ParameterError("--require is of use with --from alone; name the old fabric with --from OLD")
-    loaded = load(fabric, assume_gbps=assume_gbps, format=read_as)
+    loaded = reading.load(fabric)
     if grown_from is None:
         status = run_plan(loaded, args)
     else:
         from topo.cli.growing import run_growth
 
-        status = run_growth(loaded, load(grown_from, assume_gbps=assume_gbps), args)
+        status = run_growth(loaded, Reading(assume_gbps=reading.assume_gbps).load(grown_from), args)
     if status:
         raise typer.Exit(status)

@@ -5,16 +5,22 @@ from __future__ import annotations
 import json
 import sys
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from topo.output import plain
+from topo.output import plain, write_whole
 from topo.result import Result, Row, to_json_value
 
 if TYPE_CHECKING:
     from topo.fabric import Fabric
+    from topo.report.explaining import Explanation
 
 __all__ = [
+    "answers_told",
+    "deliver",
+    "explanations_text",
     "print_alerts",
     "print_heading",
     "print_json",
@@ -23,15 +29,57 @@ __all__ = [
     "print_rows",
     "print_screen",
     "print_table",
+    "tell",
 ]
 
 _MOST_LABEL = 44
+_told: ContextVar[list[Result] | None] = ContextVar("told", default=None)
+
+
+@contextmanager
+def answers_told() -> Iterator[list[Result]]:
+    """The answers that a verb prints meanwhile, each once, for who wants to explain them."""
+    told: list[Result] = []
+    token = _told.set(told)
+    try:
+        yield told
+    finally:
+        _told.reset(token)
+
+
+def tell(*answers: Any) -> None:
+    """Keep the answers among what a verb prints for its explanation."""
+    told = _told.get()
+    if told is not None:
+        told += [one for one in answers if isinstance(one, Result) and not any(one is other for other in told)]
+
+
+def explanations_text(explanations: Iterable[Explanation]) -> str:
+    """Three sentences an answer, wrapped, for people."""
+    lines = []
+    for one in explanations:
+        lines.append(f"\n{plain(one.of)} explained")
+        for sentence in one.sentences:
+            lines += textwrap.wrap(plain(sentence), 110, initial_indent="  ", subsequent_indent="    ")
+    return "\n".join(lines) + "\n" if lines else ""
 
 
 def print_json(value: Any) -> None:
     """A result, or a mapping of results, as indented JSON."""
+    tell(value, *(value.values() if isinstance(value, dict) else ()))
     plain_value = to_json_value(value)
     sys.stdout.write(json.dumps(plain_value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def deliver(content: str, output: str | None, *told: str) -> None:
+    """An answer to standard output, or whole to a file with lines that say so."""
+    content += "" if content.endswith("\n") else "\n"
+    if output is None or output == "-":
+        sys.stdout.write(content)
+        return
+    write_whole(output, content)
+    for line in told:
+        print(plain(line))
 
 
 def print_heading(title: str) -> None:
@@ -54,6 +102,7 @@ def print_alerts(fabric: Fabric) -> None:
 
 def print_result(result: Result) -> None:
     """A result's title and rows."""
+    tell(result)
     print_heading(result.title)
     print_rows(result.rows())
 

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from topo.cli.options import Against, AssumeGbps, Output, ReadAs
+from topo.cli.options import Against, Output
+from topo.cli.reading import PLAINLY, Reading, reads_fabrics
 
 __all__ = ["ListFormat", "repair"]
 
@@ -21,9 +22,14 @@ class ListFormat(StrEnum):
     csv = "csv"
 
 
+@reads_fabrics
 def repair(
     wiring: Annotated[
-        str, typer.Argument(metavar="WIRING", help="What was cabled: a dump, a cable schedule, a fabric.")
+        list[str],
+        typer.Argument(
+            metavar="WIRING",
+            help="What was cabled: a dump, a cable schedule, a fabric; several files or a folder are one.",
+        ),
     ],
     against: Against = None,
     accept: Annotated[
@@ -35,34 +41,26 @@ def repair(
         typer.Option("--format", help="How to write it; html is for paper. Default: as FILE ends, else text."),
     ] = None,
     output: Output = None,
-    columns: Annotated[
-        str | None,
-        typer.Option(
-            "--columns",
-            metavar="ROLE=HEADER,...",
-            help="Columns of a cable table with a header of its own, by text or number, as for 'topo validate'.",
-        ),
-    ] = None,
     no_consequence: Annotated[
         bool, typer.Option("--no-consequence", help="Do not work out what each fault costs; the order is by code.")
     ] = False,
-    assume_gbps: AssumeGbps = None,
-    read_as: ReadAs = None,
+    reading: Reading = PLAINLY,
 ) -> None:
     """Show the shortest list of moves, additions and removals that mends a wiring, most valuable first.
 
     The exit status is 1 where faults are left that no work at the cables mends.
     """  # fmt: skip
     from topo.cli.growing import listed
-    from topo.cli.validating import columns_of
+    from topo.cli.printing import tell
     from topo.repair import repair_wiring, repair_written
     from topo.wiring.given import read_sides
 
     found, design = read_sides(
-        wiring, against or (), columns=columns_of(columns), assume_gbps=assume_gbps, format=read_as
+        wiring, against or (), assume_gbps=reading.assume_gbps, format=reading.read_as, **reading.tables()
     )
     answer = repair_wiring(found, design, accept=accept, consequence=not no_consequence)
     said = f"{answer.fabric}: {answer.n_operations:,} jobs in {len(answer.steps):,} steps"
+    tell(answer)
     listed(lambda form: repair_written(answer, form), format.value if format else None, output, said)
     if answer.left:
         raise typer.Exit(1)

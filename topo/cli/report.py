@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from topo.cli.options import AssumeGbps, Endpoints, FabricName, Keep, ReadAs
+from topo.cli.options import Endpoints, FabricName, Keep
+from topo.cli.reading import PLAINLY, Reading, reads_fabrics
 
 if TYPE_CHECKING:
     from topo.fabric import Fabric
@@ -26,6 +27,7 @@ class ReportFormat(StrEnum):
     json = "json"
 
 
+@reads_fabrics
 def report(
     fabric: FabricName,
     output: Annotated[
@@ -47,9 +49,9 @@ def report(
         typer.Option(
             "--sections",
             metavar="KEY,...",
-            help="Only these sections, however long they take: goodput, main-numbers, tiers, fabric, published, "
-            "inventory, oversubscription, paths, bisection, throughput, collisions, failures, placement, wiring, bill, "
-            "notes, assumptions.",
+            help="Only these sections, however long they take: goodput, main-numbers, tiers, map, fabric, "
+            "published, inventory, paths, oversubscription, bisection, throughput, collisions, failures, placement, "
+            "step, wiring, bill, notes, assumptions.",
         ),
     ] = None,
     job: Annotated[
@@ -66,18 +68,24 @@ def report(
     ] = None,
     compare: Annotated[
         list[str] | None,
-        typer.Option("--compare", metavar="RULE,...", help="Schedulers to show. Default: slurm-tree,kueue-bestfit."),
+        typer.Option(
+            "--compare",
+            metavar="FABRIC|RULE,...",
+            help="Another fabric to set beside this one (before and after): a report of both. With --job, the "
+            "schedulers to show instead. Default then: slurm-tree,kueue-bestfit.",
+        ),
     ] = None,
-    assume_gbps: AssumeGbps = None,
-    read_as: ReadAs = None,
+    reading: Reading = PLAINLY,
 ) -> None:
     """Write all answers about a fabric to one file that needs nothing else, and print the main numbers."""
     from topo.cli.printing import print_lines, print_screen
     from topo.output import file_name, plain, write_whole
     from topo.report import make_report
-    from topo.source import load
 
-    loaded = load(fabric, assume_gbps=assume_gbps, format=read_as)
+    loaded = reading.load(fabric)
+    if compare and job is None:
+        _beside([*map(reading.load, compare), loaded], output, format or _by_ending(output))
+        return
     chosen = None if sections is None else [key.strip() for key in sections.split(",")]
     asked, notes = _placement(loaded, job, busy, beside, compare)
     made = make_report(loaded, endpoints=endpoints or None, keep=keep and keep.value, sections=chosen, placement=asked)
@@ -99,6 +107,20 @@ def report(
     print(plain(f"The report is in {path}"))
 
 
+def _beside(fabrics: list[Fabric], output: str | None, format: ReportFormat) -> None:
+    """A report of several fabrics instead of one."""
+    from topo.output import file_name, plain, write_whole
+    from topo.report.compared import comparison_page
+
+    content = comparison_page(fabrics, format.value)
+    if output == "-":
+        sys.stdout.write(content if content.endswith("\n") else content + "\n")
+        return
+    path = output or f"{'-'.join(file_name(one.name) for one in fabrics)}-report.{format.value}"
+    write_whole(path, content)
+    print(plain(f"The report is in {path}"))
+
+
 def _placement(
     fabric: Fabric, job: str | None, busy: list[str] | None, beside: list[str] | None, compare: list[str] | None
 ) -> tuple[PlacementAsked | None, list[str]]:
@@ -108,7 +130,7 @@ def _placement(
     from topo.report.placement import RULES_BESIDE, PlacementAsked
 
     if job is None:
-        given = {"--busy": busy, "--beside": beside, "--compare": compare}
+        given = {"--busy": busy, "--beside": beside}
         for name, value in given.items():
             if value:
                 raise ParameterError(f"{name} is about a job to place; give it with --job FILE")

@@ -59,11 +59,17 @@ def given_state(fabric: Fabric, down: Sequence[str] | None, rates: Sequence[str]
 
 
 @contextmanager
-def cluster_executor(address: str | None) -> Iterator[Executor | None]:
-    """An executor of the Dask cluster at ``address``; None without one.
+def cluster_executor(address: str | None, processes: int = 1) -> Iterator[Executor | None]:
+    """An executor of the Dask cluster at ``address``, or of so many processes here; None for this one process.
 
     :raises InputError: distributed is not installed, or nothing answers at the address.
     """
+    if address is None and processes > 1:
+        from concurrent.futures import ProcessPoolExecutor
+
+        with ProcessPoolExecutor(processes) as pool:
+            yield pool
+        return
     if address is None:
         yield None
         return
@@ -108,7 +114,9 @@ def progress_bar(label: str) -> Iterator[Callable[[Progress], None] | None]:
         TimeElapsedColumn(),
         TextColumn("{task.fields[left]}"),
     )
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+    from topo.cli.waiting import hidden_sign
+
+    with hidden_sign(), Bar(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False) as bar:
         task = bar.add_task(label, total=None, left="")
 
         def show(at: Progress) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
-from topo.cli.options import AssumeGbps, FabricName, Format, FormatOption, ReadAs
+import typer
+
+from topo.cli.options import FabricName, Format, FormatOption
+from topo.cli.reading import PLAINLY, Reading, reads_fabrics
 
 if TYPE_CHECKING:
     from topo.errors import TopoError
@@ -15,12 +19,18 @@ __all__ = ["show"]
 
 _MOST_NOTES = 12
 
+Plot = Annotated[
+    Path | None,
+    typer.Option("--plot", metavar="FILE.svg", help="Draw the fabric as its family is drawn, to this file."),
+]
 
+
+@reads_fabrics
 def show(
     fabric: FabricName,
-    assume_gbps: AssumeGbps = None,
-    read_as: ReadAs = None,
+    reading: Reading = PLAINLY,
     format: FormatOption = Format.text,
+    plot: Plot = None,
 ) -> None:
     """Show what a fabric is made of, where it narrows, and its published numbers against the built ones."""
     from topo.analysis.buildable import buildable
@@ -29,9 +39,10 @@ def show(
     from topo.analysis.published import published_numbers
     from topo.cli.printing import print_json
     from topo.errors import TopoError
-    from topo.source import load
 
-    loaded = load(fabric, assume_gbps=assume_gbps, format=read_as)
+    loaded = reading.load(fabric)
+    if plot is not None:
+        _draw(loaded, plot)
     answers: dict[str, Result | TopoError] = {}
     for name, ask in (("inventory", inventory), ("oversubscription", oversubscription), ("buildable", buildable)):
         try:
@@ -45,6 +56,14 @@ def show(
         print_json({"fabric": _identity(loaded), **said})
         return
     _print_text(loaded, answers)
+
+
+def _draw(fabric: Fabric, path: Path) -> None:
+    """The picture that suits the fabric, to a file."""
+    from topo.output import write_whole
+    from topo.view.family import draw_fabric
+
+    write_whole(path, draw_fabric(fabric).svg)
 
 
 def _identity(fabric: Fabric) -> dict[str, Any]:

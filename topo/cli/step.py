@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from topo.cli.options import AssumeGbps, Down, FabricName, Format, FormatOption, Rate, ReadAs, Seed
+from topo.cli.options import Down, FabricName, Format, FormatOption, Rate, Seed
+from topo.cli.reading import PLAINLY, Reading, reads_fabrics
 from topo.cli.sending import LinkMtu, Mtu, Order, RankOrder, Ranks, Transport
 from topo.cli.throughput import Scheme
 
@@ -18,6 +19,7 @@ __all__ = ["step"]
 _BAR = 40
 
 
+@reads_fabrics
 def step(
     fabric: FabricName,
     job: Annotated[
@@ -45,24 +47,22 @@ def step(
     down: Down = None,
     rate: Rate = None,
     seed: Seed = 0,
-    assume_gbps: AssumeGbps = None,
-    read_as: ReadAs = None,
+    reading: Reading = PLAINLY,
     format: FormatOption = Format.text,
 ) -> None:
     """Work out the time of a training step on placed ranks: its terms, MFU and HFU."""
     from topo.cli.jobs import read_training_job
-    from topo.cli.printing import print_alerts, print_json, print_result, print_rows, print_table
+    from topo.cli.printing import print_alerts, print_json, print_result, print_rows, print_table, tell
     from topo.cli.running import given_state
     from topo.cli.sending import given_wire, ranks_in_order, refuse_optimal
     from topo.output import plain
-    from topo.source import load
     from topo.training.fingerprint import parallelism
     from topo.training.sensitivity import fabric_sensitivity
     from topo.training.step import training_step
 
     asked, wire = read_training_job(job), given_wire(transport, mtu, link_mtu)
     refuse_optimal(routing.value)
-    loaded = load(fabric, assume_gbps=assume_gbps, format=read_as)
+    loaded = reading.load(fabric)
     placed = ranks_in_order(loaded, ranks, order, seed=seed, most=asked.plan.ranks)
     given: dict[str, Any] = {
         **asked.given, "placement": placed, "routing": routing.value, "wire": wire,
@@ -74,6 +74,7 @@ def step(
         more["fingerprint"] = parallelism(asked.model, asked.plan)
     if sensitivity:
         more["sensitivity"] = fabric_sensitivity(loaded, asked.model, asked.plan, **given)
+    tell(found, *more.values())
     if format is Format.json:
         extra = {name: result.to_dict() for name, result in more.items()}
         print_json({"fabric_name": loaded.name, "notes": loaded.origin.notes, **found.to_dict(), **extra})

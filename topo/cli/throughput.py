@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from topo.cli.options import AssumeGbps, Down, FabricName, Format, FormatOption, Rate, ReadAs, Seed, Senders
+from topo.cli.options import Down, FabricName, Format, FormatOption, Rate, Seed, Senders
+from topo.cli.reading import PLAINLY, Reading, reads_fabrics
 
 if TYPE_CHECKING:
     from topo.fabric import Fabric, State
@@ -46,6 +47,7 @@ class Pxn(StrEnum):
 _OWN_ANSWERS = ("worst-permutation", "upper-bound", "effective-bisection")
 
 
+@reads_fabrics
 def throughput(
     fabric: FabricName,
     demand: Annotated[
@@ -81,19 +83,17 @@ def throughput(
         float, typer.Option("--accuracy", help="How far apart the bounds of optimal routing may stay.")
     ] = 0.01,
     seed: Seed = 0,
-    assume_gbps: AssumeGbps = None,
-    read_as: ReadAs = None,
+    reading: Reading = PLAINLY,
     links: Annotated[int, typer.Option("--links", min=0, help="How many of the links that bind to print.")] = 6,
     format: FormatOption = Format.text,
 ) -> None:
     """Find the largest share of a demand that fits at once, and the links that hold it down, worst first."""
-    from topo.cli.printing import print_alerts, print_json, print_rows
+    from topo.cli.printing import print_alerts, print_json, print_rows, tell
     from topo.cli.running import given_state
     from topo.output import plain
     from topo.routing.scheme import Routing
-    from topo.source import load
 
-    loaded = load(fabric, assume_gbps=assume_gbps, format=read_as)
+    loaded = reading.load(fabric)
     chosen = Routing(scheme=routing.value, lag=lag, up_down=up_down, pxn=pxn.value, seed=seed)
     if table is not None:
         chosen = chosen.with_(table=table.value)
@@ -106,6 +106,7 @@ def throughput(
 
         wanted = demand_by_words(loaded, demand, endpoints, seed=seed)
         found = ask(loaded, wanted, routing=chosen, state=state, samples=samples, accuracy=accuracy)
+    tell(found)
     if format is Format.json:
         print_json({"fabric_name": loaded.name, "notes": loaded.origin.notes, **found.to_dict()})
         return

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from topo.cli.options import Against, AssumeGbps, Output, ReadAs
+from topo.cli.options import Against, Output
+from topo.cli.reading import PLAINLY, Reading, reads_fabrics
 
 __all__ = ["AnswerFormat", "FailOn", "validate"]
 
@@ -30,9 +31,14 @@ class FailOn(StrEnum):
     never = "never"
 
 
+@reads_fabrics
 def validate(
     wiring: Annotated[
-        str, typer.Argument(metavar="WIRING", help="What was cabled, or will be: a dump, a cable schedule, a fabric.")
+        list[str],
+        typer.Argument(
+            metavar="WIRING",
+            help="What was cabled, or will be: a dump, a cable schedule, a fabric; several files or a folder are one.",
+        ),
     ],
     against: Against = None,
     accept: Annotated[
@@ -46,30 +52,22 @@ def validate(
         AnswerFormat | None, typer.Option("--format", help="How to write it. Default: as FILE ends, else text.")
     ] = None,
     output: Output = None,
-    columns: Annotated[
-        str | None,
-        typer.Option(
-            "--columns",
-            metavar="ROLE=HEADER,...",
-            help="Columns of a cable table with a header of its own, by text or number: "
-            "a_node=Von,a_port=2,z_node=Nach,z_port=4. Used for every file that has them.",
-        ),
-    ] = None,
     no_consequence: Annotated[
         bool, typer.Option("--no-consequence", help="Do not work out what the faults cost.")
     ] = False,
-    assume_gbps: AssumeGbps = None,
-    read_as: ReadAs = None,
+    reading: Reading = PLAINLY,
 ) -> None:
     """Show every fault of a wiring once: what, where, by what evidence, at what cost, and how to mend it."""
-    from topo.cli.validating import columns_of, written
+    from topo.cli.printing import tell
+    from topo.cli.validating import written
     from topo.wiring import validate as ask
     from topo.wiring.given import read_sides
 
     found, design = read_sides(
-        wiring, against or (), columns=columns_of(columns), assume_gbps=assume_gbps, format=read_as
+        wiring, against or (), assume_gbps=reading.assume_gbps, format=reading.read_as, **reading.tables()
     )
     answer = ask(found, design, accept=accept, consequence=not no_consequence)
+    tell(answer)
     written(answer, format.value if format else None, output, fail_on=fail_on.value)
     if answer.exit_status(fail_on.value):
         raise typer.Exit(1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -37,7 +36,7 @@ def columns_of(given: str | None) -> dict[str, str | int] | None:
 
 def written(answer: Validation, format: str | None, output: str | None, *, fail_on: str) -> None:
     """The answer to standard output, or whole to a file with a line that says so."""
-    from topo.output import plain, write_whole
+    from topo.cli.printing import deliver
     from topo.report.wiring import counted, wiring_page
     from topo.wiring import to_csv, to_junit, to_text
 
@@ -49,11 +48,4 @@ def written(answer: Validation, format: str | None, output: str | None, *, fail_
         "junit": lambda: to_junit(answer, fail_on=fail_on),
         "csv": lambda: to_csv(answer),
     }
-    content = write[form]()
-    content += "" if content.endswith("\n") else "\n"
-    if output is None or output == "-":
-        sys.stdout.write(content)
-        return
-    write_whole(output, content)
-    print(plain(f"{answer.fabric}: {counted(answer)}"))
-    print(plain(f"The findings are in {output}"))
+    deliver(write[form](), output, f"{answer.fabric}: {counted(answer)}", f"The findings are in {output}")

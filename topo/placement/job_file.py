@@ -45,7 +45,7 @@ class _Constraints(_Model):
     exclude: list[str] = []
 
 
-class _Job(_Model):
+class JobKeys(_Model):
     name: str = "job"
     size: int | None = Field(None, ge=1)
     degrees: _Degrees | None = None
@@ -87,7 +87,7 @@ def parse_job(text: str, path: str = "<text>") -> Job:
 
 
 def _job(document: Document) -> Job:
-    model = document.checked(_Job, what="a job")
+    model = document.checked(JobKeys, what="a job")
     if model.size is None and model.degrees is None:
         raise document.error((), "a job needs size (its number of ranks) or degrees")
     try:

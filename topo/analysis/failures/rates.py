@@ -15,10 +15,12 @@ from topo.errors import InputError, ParameterError
 from topo.fabric import Fabric
 from topo.parts.failure_rates import HOURS_PER_DAY, HOURS_PER_YEAR, PUBLISHED_CAUSES, Cause
 
-__all__ = ["FailureRates", "RatedElements", "read_failure_rates"]
+__all__ = ["CAUSE_KEYS", "RATE_KEYS", "FailureRates", "RatedElements", "read_failure_rates"]
 
-_RATES = ("fit", "afr", "mtbf_h", "per_day")
-_KEYS = (*_RATES, "mttr_h", "source")
+RATE_KEYS = ("fit", "afr", "mtbf_h", "per_day")
+"""How often a cause occurs, in one of these."""
+CAUSE_KEYS = (*RATE_KEYS, "mttr_h", "source")
+"""All that a cause may state."""
 
 
 class RatedElements(NamedTuple):
@@ -121,14 +123,14 @@ def _parsed(document: Document) -> FailureRates:
 def _cause(document: Document, which: str, given: Any) -> Cause:
     place = (which,)
     if not isinstance(given, dict):
-        raise _refused(document, place, f"{which}: a cause is keys with values: {', '.join(_KEYS)}")
+        raise _refused(document, place, f"{which}: a cause is keys with values: {', '.join(CAUSE_KEYS)}")
     for key in given:
-        if key not in _KEYS:
-            raise _refused(document, (which, key), f"{which}: unknown key {key!r}{nearest(str(key), _KEYS)}")
-    stated = [key for key in _RATES if key in given]
+        if key not in CAUSE_KEYS:
+            raise _refused(document, (which, key), f"{which}: unknown key {key!r}{nearest(str(key), CAUSE_KEYS)}")
+    stated = [key for key in RATE_KEYS if key in given]
     if len(stated) != 1:
         said = f"{' and '.join(stated)} are given" if stated else "none is given"
-        raise _refused(document, place, f"{which}: exactly one of {', '.join(_RATES)} is needed; {said}")
+        raise _refused(document, place, f"{which}: exactly one of {', '.join(RATE_KEYS)} is needed; {said}")
     if "mttr_h" not in given:
         raise _refused(document, place, f"{which}: mttr_h, the mean hours until repair, is missing")
     for key in (*stated, "mttr_h"):

@@ -1,0 +1,162 @@
+"""JSON Schemas of what verbs print with ``--format json``: their answers with what is said beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from topo.cli.schemas import DRAFT, answer_schema, result_classes
+
+__all__ = ["VERB_SCHEMAS", "verb_schema"]
+
+_TEXT: dict[str, Any] = {"type": "string"}
+_TEXTS: dict[str, Any] = {"type": "array", "items": _TEXT}
+_OBJECTS: dict[str, Any] = {"type": "array", "items": {"type": "object"}}
+_IDENTITY: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "name": _TEXT, "title": _TEXT, "made_by": _TEXT, "sources": _TEXTS, "assumptions": _TEXTS, "notes": _OBJECTS,
+        "assumed": _TEXT, "digest": _TEXT,
+    },
+    "required": ["name", "title", "made_by", "sources", "digest"],
+    "additionalProperties": False,
+}  # fmt: skip
+_NOT_COMPUTED: dict[str, Any] = {
+    "type": "object", "properties": {"error": _TEXT}, "required": ["error"], "additionalProperties": False,
+}  # fmt: skip
+_EXPLANATIONS: dict[str, Any] = {
+    "type": "array",
+    "items": {"type": "object", "properties": dict.fromkeys(("of", "computed", "assumes", "changes"), _TEXT)},
+}
+_NAMED = {"fabric_name": _TEXT, "notes": _OBJECTS}
+
+
+class _Forms:
+    """Schemas of answers inside one document."""
+
+    def __init__(self) -> None:
+        self.definitions: dict[str, Any] = {}
+
+    def of(self, name: str) -> dict[str, Any]:
+        """An answer by the name of its class."""
+        if name not in self.definitions:
+            self.definitions[name] = {}
+            self.definitions[name] = answer_schema(result_classes()[name], self.definitions)
+        return {"$ref": f"#/$defs/{name}"}
+
+    def mapping(self, needed: dict[str, Any], optional: dict[str, Any] | None = None) -> dict[str, Any]:
+        """An object of these keys."""
+        keys = {**needed, **(optional or {}), "explanations": _EXPLANATIONS}
+        return {"type": "object", "properties": keys, "required": list(needed), "additionalProperties": False}
+
+    def beside(
+        self, name: str, needed: dict[str, Any], optional: dict[str, Any] | None = None
+    ) -> dict[str, Any]:  # fmt: skip
+        """An answer whose keys stand beside others."""
+        self.of(name)
+        keys = self.definitions[name]["properties"]
+        return self.mapping({**needed, **keys}, optional)
+
+
+def verb_schema(verb: str) -> dict[str, Any]:
+    """The schema of what a verb prints with ``--format json``."""
+    forms = _Forms()
+    body = VERB_SCHEMAS[verb](forms)
+    said = {"$schema": DRAFT, "title": f"topo {verb} --format json", **body}
+    return said | ({"$defs": forms.definitions} if forms.definitions else {})
+
+
+def _show(forms: _Forms) -> dict[str, Any]:
+    answers = {"inventory": "Inventory", "oversubscription": "Oversubscription", "buildable": "Buildable"}
+    computed = {key: {"anyOf": [forms.of(name), _NOT_COMPUTED]} for key, name in answers.items()}
+    return forms.mapping({"fabric": _IDENTITY, **computed}, {"expected": forms.of("PublishedNumbers")})
+
+
+def _report(forms: _Forms) -> dict[str, Any]:
+    return {"type": "object", "properties": {"fabric": {"type": "object"}}, "required": ["fabric"]}
+
+
+def _collective(forms: _Forms) -> dict[str, Any]:
+    more = {"measured": forms.of("MeasuredBeside"), "counters": forms.of("CountersBeside"), "best_by_size": _OBJECTS}
+    return forms.beside("CollectiveTime", _NAMED, more)
+
+
+def _step(forms: _Forms) -> dict[str, Any]:
+    more = {"fingerprint": forms.of("Fingerprint"), "sensitivity": forms.of("Sensitivity")}
+    return forms.beside("TrainingStep", _NAMED, more)
+
+
+def _throughput(forms: _Forms) -> dict[str, Any]:
+    names = ("Throughput", "ThroughputBound", "EffectiveBisection", "WorstCase")
+    return {"anyOf": [forms.beside(name, _NAMED) for name in names]}
+
+
+def _ecmp(forms: _Forms) -> dict[str, Any]:
+    answers = {
+        "collisions": "EcmpCollisions", "polarization": "Polarization", "churn": "LinkChurn", "job": "JobCollisions",
+        "remedies": "EcmpRemedies",
+    }  # fmt: skip
+    said = {"fabric": _TEXT, "notes": _OBJECTS, "assumptions": _TEXTS}
+    return forms.mapping(said, {key: forms.of(name) for key, name in answers.items()})
+
+
+def _fail(forms: _Forms) -> dict[str, Any]:
+    answers = {
+        "degraded": "DegradedCapacity", "survivability": "Survivability", "availability": "Availability",
+        "worst": "WorstFailures", "replay": "Replay", "jobs": "JobFailures",
+    }  # fmt: skip
+    more = {key: forms.of(name) for key, name in answers.items()}
+    said = {"fabric": _TEXT, "notes": _OBJECTS}
+    return forms.mapping(said, {**more, "drains": _OBJECTS, "passes": {"type": "boolean"}})
+
+
+def _place(forms: _Forms) -> dict[str, Any]:
+    said = {"fabric_name": _TEXT, "notes_read": _TEXTS}
+    names = ("PlacementFound", "PlacementAffinity", "JobsPlaced", "Moves")
+    compared = {"comparison": forms.of("SchedulerComparison")}
+    return {"anyOf": [forms.beside(name, said, compared) for name in names]}
+
+
+def _plan(forms: _Forms) -> dict[str, Any]:
+    plans = [forms.mapping({"plan": forms.of("CablingPlan"), "files": _TEXTS})]
+    return {"anyOf": [*plans, forms.mapping({"growth": forms.of("Growth"), "files": _TEXTS})]}
+
+
+def _bisect(forms: _Forms) -> dict[str, Any]:
+    halves = {"type": "array", "items": _TEXTS}
+    return forms.beside("Bisection", {"fabric": _TEXT, "notes": _OBJECTS, "half_members": halves})
+
+
+def _convert(forms: _Forms) -> dict[str, Any]:
+    count = {"type": "integer"}
+    said = {"fabric": _TEXT, "format": _TEXT, "n_nodes": count, "n_links": count, "n_bytes": count, "lost": _TEXTS}
+    return forms.mapping({"file": _TEXT, **said})
+
+
+def _doctor(forms: _Forms) -> dict[str, Any]:
+    one = {"check": _TEXT, "is_fine": {"type": "boolean"}, "needed": {"type": "boolean"}, "said": _TEXT}
+    line = {"type": "object", "properties": one, "required": list(one), "additionalProperties": False}
+    return forms.mapping({"is_fine": {"type": "boolean"}, "checks": {"type": "array", "items": line}})
+
+
+VERB_SCHEMAS: dict[str, Callable[[_Forms], dict[str, Any]]] = {
+    "list": lambda forms: {"anyOf": [forms.beside("Catalog", {}), forms.beside("SpecKeys", {})]},
+    "show": _show,
+    "report": _report,
+    "compare": lambda forms: forms.beside("FabricComparison", {}),
+    "bisect": _bisect,
+    "throughput": _throughput,
+    "ecmp": _ecmp,
+    "fail": _fail,
+    "goodput": lambda forms: forms.beside("Goodput", _NAMED),
+    "collective": _collective,
+    "step": _step,
+    "place": _place,
+    "design": lambda forms: forms.beside("Candidates", {}),
+    "plan": _plan,
+    "validate": lambda forms: forms.beside("Validation", {}),
+    "repair": lambda forms: forms.beside("Repair", {}),
+    "convert": _convert,
+    "doctor": _doctor,
+}
+"""Verbs that print JSON, with what makes the schema."""

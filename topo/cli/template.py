@@ -1,0 +1,31 @@
+"""``topo template``: a commented example of a file that people write."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+__all__ = ["template"]
+
+
+def template(
+    kind: Annotated[
+        str,
+        typer.Argument(
+            metavar="KIND", help="spec, job, training-job, failures, racks, prices, accept or requirements."
+        ),
+    ],
+) -> None:
+    """Print a commented example that loads as it is; its first line says which run takes it.
+
+    With -o FILE it goes to a file. 'topo schema KIND' is the JSON Schema by which editors complete it.
+    """
+    from topo.cli.templates import TEMPLATES
+    from topo.document import nearest
+    from topo.errors import ParameterError
+
+    if kind not in TEMPLATES:
+        raise ParameterError(f"there is no template {kind!r}{nearest(kind, TEMPLATES)}")
+    sys.stdout.write(TEMPLATES[kind])
