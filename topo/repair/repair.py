@@ -24,6 +24,7 @@ from topo.result import Result, Row, Standing, hidden
 from topo.view.text import plural
 from topo.wiring.accept import Accepted
 from topo.wiring.answer import Validation
+from topo.wiring.cabling import Cabling
 from topo.wiring.comparison import Comparison
 from topo.wiring.finding import Finding
 from topo.wiring.given import read_sides
@@ -83,6 +84,7 @@ class Repair(Result):
     acts: tuple[Act, ...] = hidden(default=())
     comparison: Comparison | None = hidden(default=None)
     validation: Validation | None = hidden(default=None)
+    devices: tuple[int, int] = hidden(default=(0, 0))
 
     title: ClassVar[str] = "Repair"
     derived: ClassVar[tuple[str, ...]] = ("counts",)
@@ -99,27 +101,15 @@ class Repair(Result):
         """Whether no shorter list does the same, proved."""
         return self.n_operations == self.least_operations
 
-    @cached_property
-    def _devices(self) -> tuple[int, int]:
-        """Devices that the design cables, and those of them without any cable found."""
-        if self.comparison is None or not self.against:
-            return 0, 0
-        both, sides = self.comparison.both, (self.comparison.planned, self.comparison.found)
-        hosts, names = both.nodes.host.values().tolist(), both.nodes.name.tolist()
-        of = np.array([host or name for host, name in zip(hosts, names, strict=True)])
-        planned, found = (of[np.concatenate([both.link_a[mask], both.link_b[mask]])] for mask in sides)
-        wanted = np.unique(planned)
-        return len(wanted), len(np.setdiff1d(wanted, found))
-
     @property
     def n_absent(self) -> int:
-        """How many devices of the design have no cable at all: switches, and hosts as one each."""
-        return self._devices[1]
+        """How many devices fewer than the design has were found with a cable: switches, and hosts as one each."""
+        return max(0, self.devices[1] - self.devices[0])
 
     @property
     def growth_text(self) -> str:
         """What to ask instead where many devices lack, as in a fabric half built; '' elsewhere."""
-        if self.n_absent < max(_FEWEST_ABSENT, _SHARE_ABSENT * self._devices[0]):
+        if self.n_absent < max(_FEWEST_ABSENT, _SHARE_ABSENT * self.devices[1]):
             return ""
         return (
             f"{self.n_absent:,} of the design's devices are absent; "
@@ -211,8 +201,16 @@ def repair_wiring(
         answer.fabric, answer.against, tuple(_steps(comparison, jobs, acts, answer.findings)), len(jobs), least, how,
         int((comparison.found & comparison.planned).sum()), int(comparison.planned.sum()), before, most,
         after, left, aid, (*answer.assumptions, *notes), tuple(jobs), tuple(acts), comparison,
-        answer,
+        answer, (0, 0) if design is None else (_n_devices(found), _n_devices(design)),
     )  # fmt: skip
+
+
+def _n_devices(fabric: Fabric) -> int:
+    """Switches with a cable, and hosts with one."""
+    side = Cabling.of(fabric)
+    rows = np.unique(np.concatenate([fabric.link_a[side.links], fabric.link_b[side.links]]))
+    hosts, names = fabric.nodes.host.values(), fabric.nodes.name
+    return len({str(hosts[row] or names[row]) for row in rows.tolist()})
 
 
 def _wrong(answer: Validation) -> str:
