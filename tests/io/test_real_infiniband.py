@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections import Counter, defaultdict
 from pathlib import Path
 
@@ -246,12 +245,6 @@ def test_selene_bundles(selene: Fabric) -> None:
 )
 def test_selene_paths(selene: Fabric, source: str, target: str, expected: tuple[int, int, int]) -> None:
     assert shortest_paths(selene, source, target) == expected
-
-
-def test_selene_reads_in_two_seconds(dumps: Path) -> None:
-    start = time.perf_counter()
-    topo.read(dumps / "selene.compute.txt")
-    assert time.perf_counter() - start < 2.0
 
 
 def test_ndr_counts(ndr: Fabric) -> None:
