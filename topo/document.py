@@ -12,6 +12,7 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin
 
 from topo.errors import InputError
+from topo.output import plain
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -181,7 +182,7 @@ def place_name(place: Place) -> str:
     """
     name = ""
     for step in place:
-        name += f"[{step + 1}]" if isinstance(step, int) else (f".{step}" if name else step)
+        name += f"[{step + 1}]" if isinstance(step, int) else f".{plain(step)}" if name else plain(step)
     return name
 
 

@@ -89,8 +89,10 @@ def _leaf_rails(seats: _Seats, local_index: Array, usual: int) -> tuple[NDArray[
     no_rails = np.full(len(seats.leaves), -1), 0
     if usual > _MOST_ORDINALS or whole.sum() < 2 * usual:
         return no_rails
-    shape = usual, len(seats.leaves)
-    times = _times(local_index[seats.nic[whole]], seats.leaf[whole], shape)
+    ordinals, row = np.unique(local_index[seats.nic[whole]], return_inverse=True)  # an adapter off a leaf leaves a gap
+    if len(ordinals) > _MOST_ORDINALS:
+        return no_rails
+    times = _times(row, seats.leaf[whole], (len(ordinals), len(seats.leaves)))
     rail_of_ordinal = _alike(times)
     k = int(rail_of_ordinal.max()) + 1
     on_leaf = np.zeros((k, len(seats.leaves)))
