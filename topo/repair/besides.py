@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from topo.fabric import Fabric, LinkSet
 from topo.repair.moves import Job
-from topo.wiring.cabling import KINDS, Cabling
+from topo.wiring.cabling import KINDS, Cabling, port_words
 from topo.wiring.comparison import Comparison, NewCables, appended, with_laid
 from topo.wiring.finding import Finding
 from topo.wiring.hosts import Seats, seats_of
@@ -108,7 +108,7 @@ def port_jobs(comparison: Comparison, findings: Sequence[Finding]) -> tuple[Comp
     for column in (0, 1):
         for row in rows.tolist():
             port = int(ends[column, row])
-            text = f"{both.nodes.name[both.ports.node[port]]} port {both.ports.label[port]}"
+            text = f"{both.nodes.name[both.ports.node[port]]} {port_words(str(both.ports.label[port]))}"
             if text in places:
                 cables.setdefault(text, []).append((row, column))
     moved = {

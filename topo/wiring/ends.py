@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from topo.parts.switches import SWITCHES
 from topo.table import Array
 from topo.view.text import plural
-from topo.wiring.cabling import Cabling
+from topo.wiring.cabling import Cabling, port_words
 from topo.wiring.finding import finding, listed
 from topo.wiring.learnt import Learnt
 
@@ -106,7 +106,7 @@ def _breakouts(cabling: Cabling, learnt: Learnt) -> None:
     for rows in legs.values():
         codes = ports.label.codes[rows]
         shown = sorted(leg[codes].tolist())
-        name = f"{cabling.fabric.nodes.name[ports.node[rows[0]]]} port {labels[parent[codes[0]]]}"
+        name = f"{cabling.fabric.nodes.name[ports.node[rows[0]]]} {port_words(str(labels[parent[codes[0]]]))}"
         said = f"the port is used whole and by {listed('leg', shown)}"
         at = cabling.place(int(cabling.link_of_port[rows[0]]))
         learnt.findings.append(finding("breakout-conflict", name, said, at=at))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from topo.table import Array
 from topo.wiring.blocks import Block, TierPair, blocks_of, port_owners
-from topo.wiring.cabling import Cabling, modes
+from topo.wiring.cabling import Cabling, modes, port_words
 from topo.wiring.difference import difference, grouped_moves
 from topo.wiring.finding import Operation, finding, listed
 from topo.wiring.joints import joint_sides
@@ -249,7 +249,7 @@ class _Taken:
         """The port of a laid cable on a node, as `` port 7``; empty where unknown."""
         for port in self.ends[laid]:
             if port >= 0 and self.cabling.fabric.ports.node[port] == node:
-                return f" port {self.cabling.fabric.ports.label[port]}"
+                return f" {port_words(str(self.cabling.fabric.ports.label[port]))}"
         return ""
 
     def text(self, laid: int) -> str:

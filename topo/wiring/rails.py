@@ -60,6 +60,7 @@ def judge_hosts(cabling: Cabling, seats: Seats | None, learnt: Learnt) -> RailRu
                 said = f"no rail rule for hosts with {len(labels)} adapters: {agree:,} of {total:,} agree"
                 learnt.findings.append(finding("rule-not-learnt", f"hosts with {len(labels)} adapters", said))
     if not rule.judged.any():
+        _missing_adapters(cabling, seats, rule, np.zeros(rule.leaf.shape, bool), learnt)
         return None
     _set_apart(seats, rule)
     if seats.n_other:
