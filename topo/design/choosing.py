@@ -12,7 +12,7 @@ import numpy as np
 
 from topo.design.compare import html_table, text_table
 from topo.design.families import FAMILIES, Plan, random_plan
-from topo.design.measures import MEASURES
+from topo.design.measures import MEASURES, standings_of
 from topo.design.numbers import FabricNumbers, numbers_of, price_list
 from topo.design.pareto import best_in, dismissal, dominators
 from topo.design.prices import PriceList
@@ -128,17 +128,8 @@ class Candidates(Result):
     @property
     def standings(self) -> tuple[str, ...]:
         """How sure the measures are, those alike said once."""
-        out = []
-        for measure in MEASURES:
-            if measure.standing is None:
-                continue
-            groups: dict[str, list[str]] = {}
-            for one, found in self._built:
-                groups.setdefault(str(measure.standing(found) or "not computed"), []).append(one.family)
-            for said, of in groups.items():
-                who = "" if len(groups) == 1 else f" of {', '.join(of)}"
-                out.append(f"{measure.label}{who}: {said}")
-        return (*out, _ROUTES, _UNJUDGED)
+        families, found = [one.family for one, _ in self._built], [numbers for _, numbers in self._built]
+        return (*standings_of(families, found), _ROUTES, _UNJUDGED)
 
     @property
     def not_computed(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from topo.design.measures import MEASURES, MeasureOf
+from topo.design.measures import MEASURES, MeasureOf, standings_of
 from topo.design.numbers import FabricNumbers, numbers_of, price_list
 from topo.design.prices import PriceList
 from topo.errors import ParameterError
@@ -86,17 +86,8 @@ class FabricComparison(Result):
 
     @property
     def standings(self) -> tuple[str, ...]:
-        """How sure the measures are: one line each, or one a fabric where they differ."""
-        out = []
-        for measure in MEASURES:
-            if measure.standing is None:
-                continue
-            said = [str(measure.standing(one) or "not computed") for one in self.fabrics]
-            if len(set(said)) == 1:
-                out.append(f"{measure.label}: {said[0]}")
-            else:
-                out += [f"{measure.label}, {name}: {text}" for name, text in zip(self.names, said, strict=True)]
-        return tuple(out)
+        """How sure the measures are, those alike said once."""
+        return standings_of(self.names, self.fabrics)
 
     def _texts(self) -> list[tuple[MeasureOf, list[str]]]:
         return [(measure, [measure.text(one) for one in self.fabrics]) for measure in MEASURES]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from topo.design.numbers import FabricNumbers, share_text
 from topo.result import Standing
 from topo.units import format_gbps, format_number
 
-__all__ = ["JUDGED", "MEASURES", "MeasureOf"]
+__all__ = ["JUDGED", "MEASURES", "MeasureOf", "standings_of"]
 
 Number = float | None
 
@@ -112,3 +112,18 @@ def _price(found: FabricNumbers) -> str:
         return "-"
     more = "from " if found.unpriced else ""
     return f"{more}{format_number(found.price / 1e6, 4)} M{found.currency}"
+
+
+def standings_of(names: Sequence[str], fabrics: Sequence[FabricNumbers]) -> tuple[str, ...]:
+    """How sure each measure is of the named fabrics, those that are alike said once."""
+    out = []
+    for measure in MEASURES:
+        if measure.standing is None:
+            continue
+        groups: dict[str, list[str]] = {}
+        for name, found in zip(names, fabrics, strict=True):
+            groups.setdefault(str(measure.standing(found) or "not computed"), []).append(name)
+        for said, of in groups.items():
+            who = "" if len(groups) == 1 else f" of {', '.join(of)}"
+            out.append(f"{measure.label}{who}: {said}")
+    return tuple(out)

@@ -172,6 +172,8 @@ def _checked(name: str, value: Any) -> Any:
 
 
 class RequirementsFile(BaseModel):
+    """A requirements file: the keys its schema and its reader take; :class:`Requirements` says what they mean."""
+
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     accelerators: int | None = None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import product
 
 from topo.errors import FormatError
 from topo.fabric import Fabric
@@ -175,22 +177,19 @@ def _attach(book: CableBook, shape: _Shape, nodes: int, down: int) -> None:
 
 
 def _mesh(book: CableBook, shape: _Shape, pods: int, leaves: int, spines: int) -> None:
-    bundle, rate = shape.count(1, "bundle", 1), shape.speed.get(1, Rate())
-    for pod in range(pods):
-        for i in range(leaves):
-            leaf = book.node(f"leaf-{pod * leaves + i}", kind="switch")
-            for j in range(spines):
-                spine = book.node(f"spine-{pod * spines + j}", kind="switch")
-                for _ in range(bundle):
-                    book.cable(book.free_port(leaf), book.free_port(spine), rate=rate)
+    pairs = product(range(pods), range(leaves), range(spines))
+    _bundles(book, shape, 1, ((f"leaf-{pod * leaves + i}", f"spine-{pod * spines + j}") for pod, i, j in pairs))
 
 
 def _cores(book: CableBook, shape: _Shape, pods: int, spines: int, each: int) -> None:
-    bundle, rate = shape.count(2, "bundle", 1), shape.speed.get(2, Rate())
-    for pod in range(pods):
-        for j in range(spines):
-            spine = book.node(f"spine-{pod * spines + j}", kind="switch")
-            for k in range(each):
-                core = book.node(f"core-{j * each + k}", kind="switch")
-                for _ in range(bundle):
-                    book.cable(book.free_port(spine), book.free_port(core), rate=rate)
+    pairs = product(range(pods), range(spines), range(each))
+    _bundles(book, shape, 2, ((f"spine-{pod * spines + j}", f"core-{j * each + k}") for pod, j, k in pairs))
+
+
+def _bundles(book: CableBook, shape: _Shape, tier: int, pairs: Iterable[tuple[str, str]]) -> None:
+    """The cables between a tier and the one below, a bundle for each pair of switches."""
+    bundle, rate = shape.count(tier, "bundle", 1), shape.speed.get(tier, Rate())
+    for below, above in pairs:
+        low, high = book.node(below, kind="switch"), book.node(above, kind="switch")
+        for _ in range(bundle):
+            book.cable(book.free_port(low), book.free_port(high), rate=rate)

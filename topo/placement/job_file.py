@@ -46,6 +46,8 @@ class _Constraints(_Model):
 
 
 class JobKeys(_Model):
+    """A job file: the keys its schema and its reader take."""
+
     name: str = "job"
     size: int | None = Field(None, ge=1)
     degrees: _Degrees | None = None

@@ -43,6 +43,8 @@ class _Entry(BaseModel):
 
 
 class AcceptFile(BaseModel):
+    """A file of deviations that are known: the keys its schema and its reader take."""
+
     model_config = ConfigDict(extra="forbid", strict=True)
     accept: tuple[_Entry, ...]
 
