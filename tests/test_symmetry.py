@@ -10,7 +10,7 @@ from topo.build.assembly import Assembly
 from topo.errors import FabricError, ParameterError
 from topo.fabric import State
 from topo.symmetry import _Folded, symmetry
-from topo.twins import equal_rows
+from topo.twins import equal_rows, fold
 
 
 def _orbits(fabric, state=None):
@@ -100,3 +100,44 @@ def test_equal_rows_compares_every_entry_and_the_label():
     columns = np.array([[1, 2, 1, 2, 1, 2], [5, 6, 5, 6, 5, 7]])
     assert equal_rows(start, columns).tolist() == [0, 0, 2, 3]
     assert equal_rows(start, columns, np.array([0, 1, 0, 0])).tolist() == [0, 1, 2, 3]
+
+
+def _random_forest_on_a_ring(seed):
+    """A few trees of random shape, equal ones among them, hung on a random core: what folds and what does not."""
+    rng = np.random.default_rng(seed)
+    graph = nx.gnp_random_graph(int(rng.integers(2, 6)), 0.6, seed=seed)
+    for node in list(graph):
+        for _ in range(int(rng.integers(0, 3))):
+            child = graph.number_of_nodes()
+            graph.add_edge(node, child)
+            for _ in range(int(rng.integers(0, 3))):
+                graph.add_edge(child, graph.number_of_nodes())
+    return graph
+
+
+def _fold_and_orbits(graph):
+    n = graph.number_of_nodes()
+    ends = np.array([*graph.edges, *((b, a) for a, b in graph.edges)], int).reshape(-1, 2)
+    joined = nx.utils.UnionFind(range(n))
+    for mapping in nx.isomorphism.GraphMatcher(graph, graph).isomorphisms_iter():
+        for u, v in mapping.items():
+            joined.union(u, v)
+    return *fold(np.zeros(n, int), *ends.T, np.zeros(len(ends), int), np.ones(n, bool)), joined
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_is_folded_lies_in_one_orbit_and_colours_tell_sizes_apart(seed):
+    vertex, colour, joined = _fold_and_orbits(_random_forest_on_a_ring(seed))
+    assert all(joined[row] == joined[int(vertex[row])] for row in range(len(vertex)))
+    size = np.bincount(vertex, minlength=len(vertex))
+    for alike in _classes(colour):
+        assert len({size[row] for row in alike if size[row]}) <= 1
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_tree_folds_to_its_orbits(seed):
+    tree = nx.from_prufer_sequence(np.random.default_rng(seed).integers(0, 9, 7).tolist())
+    vertex, _, joined = _fold_and_orbits(tree)
+    exchanged = len(nx.center(tree)) == 2 and joined[nx.center(tree)[0]] == joined[nx.center(tree)[1]]
+    # Halves that mirror each other about the middle link stay two: nothing hangs on the other's side.
+    assert len(np.unique(vertex)) == len(list(joined.to_sets())) * (2 if exchanged else 1)

@@ -12,7 +12,7 @@ from topo.errors import FabricError, ParameterError
 from topo.fabric import FORWARDS_OWN_HOST, Fabric
 from topo.network import Network
 from topo.table import Array, freeze
-from topo.twins import equal_rows
+from topo.twins import fold
 
 __all__ = ["Symmetry", "symmetry"]
 
@@ -38,7 +38,7 @@ class Symmetry:
         """Classes of links, both directions taken together; -1 outside the network."""
         pairs = self.arc_class.reshape(-1, 2)
         low, high = pairs.min(axis=1), pairs.max(axis=1)
-        joined = _components(int(pairs.max(initial=-1)) + 1, low[low >= 0], high[low >= 0])
+        joined = _components(int(pairs.max(initial=0)) + 1, low[low >= 0], high[low >= 0])
         return freeze(_compact(np.where(low >= 0, joined[low], -1)))
 
     def representatives(self, which: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -52,10 +52,10 @@ class Symmetry:
 def symmetry(network: Network, *, label: Array | None = None) -> Symmetry:
     """Verified symmetry classes of a network; ``label`` (one integer a node) is kept as well.
 
-    Nodes with equal neighbours are folded first, which is an automorphism by construction, then parallel equal
-    cables; igraph's BLISS proposes generators of what is left (up to 60,000 vertices; beyond, only twins are
-    used), and every proposal is verified on all links at the nodes it moves. Parts of opened hosts keep their
-    host and domain. Cost: 0.6 s at 16,384 endpoints, 2 s at 27,648.
+    Nodes with equal neighbours are folded first, with all that hangs on them alone, which is an automorphism by
+    construction, then parallel equal cables; igraph's BLISS proposes generators of what is left (up to 60,000
+    vertices; beyond, only twins are used), and every proposal is verified on all links at the nodes it moves. Parts
+    of opened hosts keep their host and domain.
 
     >>> import topo
     >>> found = symmetry(topo.Network.of(topo.fat_tree(4)))
@@ -103,11 +103,8 @@ class _Folded:
         code = np.concatenate([code, code, code_of_member, code_of_member]).astype(np.int64)
         colour = _node_colour(network, label)
         colour = np.concatenate([colour, int(colour.max(initial=0)) + 1 + owner_code])
-        vertex = np.arange(n)
-        # Endpoints first, so that leaves whose own endpoints differ only by name can be twins after them.
-        for mask in (fabric.nodes.is_endpoint, np.ones(len(fabric.nodes), bool)):
-            mask = np.concatenate([mask, np.zeros(len(owner_code), bool)])
-            vertex, colour = _fold_twins(vertex, colour, tail, head, code, mask)
+        real = np.arange(n) < len(fabric.nodes)
+        vertex, colour = fold(colour, tail, head, code, real)
         key_tail, key_head = vertex[tail], vertex[head]
         key = (key_tail * n + key_head) * (int(code.max(initial=0)) + 1) + code
         distinct, first, inverse, count = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
@@ -122,6 +119,16 @@ class _Folded:
             n, vertex, colour, kind[order], ends[0][order], ends[1][order], n_codes, sorted_key[order], rank[inverse]
         )
 
+    @cached_property
+    def start(self) -> NDArray[np.int64]:
+        """Where the arcs of each tail begin."""
+        return np.asarray(np.searchsorted(self.tail, np.arange(self.n + 1)), np.int64)
+
+    @cached_property
+    def reverse(self) -> NDArray[np.int64]:
+        """The arc the other way round."""
+        return np.asarray(np.searchsorted(self.key, (self.head * self.n + self.tail) * self.n_codes + self.code))
+
     def arc_images(self, moved: Array, image: Array) -> tuple[Array, Array]:
         """Arcs at moved vertices and the arcs they are mapped to.
 
@@ -129,9 +136,9 @@ class _Folded:
         """
         to = np.arange(self.n)
         to[moved] = image
-        touched = np.zeros(self.n, bool)
-        touched[moved] = True
-        at = np.flatnonzero(touched[self.tail] | touched[self.head])
+        begin, size = self.start[moved], self.start[moved + 1] - self.start[moved]
+        out = np.repeat(begin - np.cumsum(size) + size, size) + np.arange(int(size.sum()))
+        at = np.concatenate([out, self.reverse[out]])
         wanted = (to[self.tail[at]] * self.n + to[self.head[at]]) * self.n_codes + self.code[at]
         found = np.minimum(np.searchsorted(self.key, wanted), max(len(self.key) - 1, 0))
         bad = np.flatnonzero(self.key[found] != wanted) if len(self.key) else np.empty(0, np.int64)
@@ -225,25 +232,6 @@ def _memberships(fabric: Fabric) -> tuple[Array, Array, Array]:
         kinds.append(np.full(len(opened), kind))
         n_owners += len(opened)
     return np.concatenate(part), np.concatenate(owner), np.concatenate(kinds)
-
-
-def _fold_twins(
-    vertex: Array, colour: Array, tail: Array, head: Array, code: Array, mask: Array
-) -> tuple[Array, Array]:
-    """Vertices after folding masked ones with equal colour and neighbours; colours then tell the sizes apart."""
-    n = len(vertex)
-    # One member stands for a vertex: its own arcs are the vertex's row.
-    stands = vertex[tail] == tail
-    rows, far, kind = tail[stands], vertex[head[stands]], code[stands]
-    order = np.lexsort((kind, far, rows))
-    start = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))])
-    alone = np.where(mask & (vertex == np.arange(n)), -1, np.arange(n))
-    _, label = np.unique(colour * (n + 1) + alone + 1, return_inverse=True)
-    twin = equal_rows(start, np.stack([far[order], kind[order]]), label)
-    folded = twin[vertex]
-    size = np.bincount(folded, minlength=n)
-    _, new = np.unique(colour * (n + 1) + size, return_inverse=True)
-    return folded, new.astype(np.int64)
 
 
 def _joined(n: int, moves: list[tuple[Array, Array]]) -> NDArray[np.int64]:

@@ -63,12 +63,20 @@ class Block:
     @cached_property
     def n_pairs(self) -> int:
         """Ordered pairs, a node with itself left out."""
-        return len(self.sources) * len(self.sinks) - len(np.intersect1d(self.sources, self.sinks))
+        return len(self.sources) * len(self.sinks) - len(self._in_both[0])
+
+    @cached_property
+    def _in_both(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where the nodes that are in both stand in either."""
+        if np.array_equal(self.sources, self.sinks):
+            return np.arange(len(self.sources)), np.arange(len(self.sinks))
+        _, at_source, at_sink = np.intersect1d(self.sources, self.sinks, assume_unique=True, return_indices=True)
+        return at_source, at_sink
 
     @property
     def total_gbps(self) -> float:
         """Sum over all pairs."""
-        _, at_source, at_sink = np.intersect1d(self.sources, self.sinks, return_indices=True)
+        at_source, at_sink = self._in_both
         to_self = float(self.source_weight[at_source] @ self.sink_weight[at_sink])
         return self.gbps * (float(self.source_weight.sum()) * float(self.sink_weight.sum()) - to_self)
 

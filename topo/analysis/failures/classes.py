@@ -43,24 +43,16 @@ def element_classes(every: Elements, found: Symmetry | None) -> NDArray[np.int64
     if found is None:
         return alone
     n_nodes, n_links = np.diff(every.node_start), np.diff(every.link_start)
-    key = np.full((n, 3), -1, np.int64)
-    key[:, 2] = alone
     one_node = (n_nodes == 1) & (n_links == 0)
-    key[one_node] = np.stack(
-        [
-            found.node_class[every.node[every.node_start[:-1][one_node]]],
-            np.ones(one_node.sum(), int),
-            -2 * np.ones(one_node.sum(), int),
-        ],
-        axis=1,
-    )
     bundle = (n_nodes == 0) & (n_links >= 1) & _is_one_bundle(every)
-    first = every.link[every.link_start[:-1][bundle]]
-    key[bundle] = np.stack([found.link_class[first], n_links[bundle], np.full(len(first), -3)], axis=1)
+    node_class = found.node_class[every.node[every.node_start[:-1][one_node]]]
+    link_class = found.link_class[every.link[every.link_start[:-1][bundle]]]
+    key = 4 * alone
     # What is outside the network (behind a switch that is down, say) changes nothing: all of it is one class.
-    key[(key[:, 0] < 0) & (key[:, 2] < -1)] = (-1, -1, -4)
-    _, of = np.unique(key, axis=0, return_inverse=True)
-    return np.asarray(of.ravel(), np.int64)
+    key[one_node] = np.where(node_class < 0, 1, 4 * node_class + 2)
+    size = n_links[bundle]
+    key[bundle] = np.where(link_class < 0, 1, 4 * (link_class * (int(size.max(initial=0)) + 1) + size) + 3)
+    return np.asarray(np.unique(key, return_inverse=True)[1], np.int64)
 
 
 def _is_one_bundle(every: Elements) -> NDArray[np.bool_]:
