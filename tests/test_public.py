@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import pkgutil
+import re
 import subprocess
 import sys
 import tomllib
@@ -15,6 +17,7 @@ import pytest
 import topo
 
 ROOT = Path(__file__).resolve().parent.parent
+OWN = {"DisconnectedError", "FabricError", "FormatError", "InputError", "ParameterError", "TopoError"}
 HEAVY = ("scipy", "pandas", "networkx", "igraph", "matplotlib")
 
 
@@ -88,3 +91,38 @@ def test_every_public_definition_is_documented() -> None:
             if (inspect.isclass(value) or inspect.isfunction(value)) and not inspect.getdoc(value):
                 missing.append(f"{module.name}.{name}")
     assert missing == []
+
+
+def test_what_a_public_definition_raises_itself_is_told() -> None:
+    """The library's own errors that a function's body raises stand in its docstring; that of a verb is its help."""
+    untold = []
+    for path in sorted((ROOT / "topo").rglob("*.py")):
+        if "cli" in path.relative_to(ROOT).parts:
+            continue
+        tree = ast.parse(path.read_text("utf-8"))
+        for node in tree.body:
+            if not isinstance(node, ast.FunctionDef) or node.name.startswith("_"):
+                continue
+            raised = {
+                inner.exc.func.id
+                for inner in ast.walk(node)
+                if isinstance(inner, ast.Raise)
+                and isinstance(inner.exc, ast.Call)
+                and isinstance(inner.exc.func, ast.Name)
+            }
+            told = ast.get_docstring(node) or ""
+            untold += [
+                f"{path.name}: {node.name}: {name}"
+                for name in sorted(raised & OWN)
+                if not {name, "TopoError"} & set(re.findall(r"\w+", told))
+            ]
+    assert untold == []
+
+
+@pytest.mark.parametrize("name", [name for name in topo.__all__ if inspect.isclass(getattr(topo, name))])
+def test_every_public_class_can_be_seen_at_work(name: str) -> None:
+    """An example of its own, or, for answers and errors, of what makes them."""
+    value = getattr(topo, name)
+    if issubclass(value, Exception) or name == "Result":
+        return
+    assert ">>>" in (inspect.getdoc(value) or "") or issubclass(value, topo.Result), f"{name} has no example"

@@ -5,6 +5,7 @@ Run as a program, this file writes the outputs and tables anew.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import socket
@@ -53,7 +54,16 @@ def codes_table() -> str:
     )
 
 
-TABLES = {"fabrics": fabrics_table, "formats": formats_table, "codes": codes_table}
+def notebooks_table() -> str:
+    """Each notebook by its own first line."""
+    lines = ["| notebook | question |", "| --- | --- |"]
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        first = "".join(json.loads(path.read_text("utf-8"))["cells"][0]["source"]).splitlines()[0]
+        lines.append(f"| `{path.name}` | {first.lstrip('# ')} |")
+    return "\n".join(lines)
+
+
+TABLES = {"fabrics": fabrics_table, "formats": formats_table, "codes": codes_table, "notebooks": notebooks_table}
 
 TRAINING = ("goodput", "collective", "step")
 
@@ -159,6 +169,30 @@ def test_python_runs(text: str, tmp_path: Path) -> None:
         done = run([sys.executable, "-c", snippet], tmp_path)
         assert (done.returncode, done.stderr) == (0, "")
         assert "201600.0 201600.0 True" in done.stdout
+
+
+def test_its_own_fabric_is_built_as_it_expects(text: str, tmp_path: Path) -> None:
+    (spec,) = blocks(text, "yaml")
+    (tmp_path / "mine.yaml").write_text(spec)
+    done = run(["topo", "show", "mine.yaml"], tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("as built") == 2
+    assert "differ" not in done.stdout
+
+
+def test_the_numbers_in_its_prose_are_counted(text: str, shared_data: Path) -> None:
+    """The shares that Selene's and the H100 cluster's faults leave."""
+    prose = " ".join(text.split())
+    for name, said in (
+        ("selene.compute.txt", "{left} of an all-to-all is left, {shut} with the {n} cables shut"),
+        ("topograph__example.out", "leave {left}, and {shut} with six cables shut"),
+    ):
+        done = run(["topo", "validate", str(shared_data / "ibnetdiscover" / name), "--fail-on", "never"], shared_data)
+        left = re.search(r"all-to-all theta .*?\(([\d.]+) %\)", done.stdout)
+        aid = re.search(r"shut the (\d+) cables left .* runs at ([\d.]+) % of the healthy", done.stdout)
+        assert left and aid, done.stdout[:2000]
+        words = {"left": f"{left[1]} %", "shut": f"{aid[2]} %", "n": aid[1]}
+        assert said.format(**words) in prose, words
 
 
 def test_the_two_commands_start_a_cluster(text: str, tmp_path: Path) -> None:

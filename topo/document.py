@@ -116,10 +116,11 @@ class Document:
         name = place_name(place)
         return InputError(f"key {name}: {message}" if name else message, path=self.path, line=self.line(place))
 
-    def checked(self, model: type[_Model], *, what: str = "") -> _Model:
+    def checked(self, model: type[_Model], *, what: str = "", template: str = "") -> _Model:
         """The document as ``model``, types as they are written: no text is taken for a number.
 
-        ``what`` says what the document describes, for the message.
+        ``what`` says what the document describes, for the message; ``template`` is the kind that ``topo template``
+        writes a whole example of.
 
         :raises InputError: the first thing in the file that does not fit, with its line and what is allowed.
         """
@@ -133,9 +134,9 @@ class Document:
             # Through JSON, where strict checking still lets a list fill a tuple.
             return model.model_validate_json(json.dumps(self.value))
         except ValidationError as error:
-            raise self._first(error, model) from None
+            raise self._first(error, model, template) from None
 
-    def _first(self, error: Any, model: type[BaseModel]) -> InputError:
+    def _first(self, error: Any, model: type[BaseModel], template: str) -> InputError:
         found = [(self._place(item["loc"], item["type"]), item) for item in error.errors(include_url=False)]
         # A misspelt key is also a missing one, and a list member that fails fails its whole union: the first, and
         # the innermost, is what to mend.
@@ -143,11 +144,14 @@ class Document:
         if item["type"] == "missing":
             alike = [other for other, rest in found if rest["type"] == "missing" and other[:-1] == place[:-1]]
             names = ", ".join(place_name(other) for other in alike)
-            if len(alike) > 1:
-                said = f"keys {names}: are missing and have to be given"
-                return InputError(said, path=self.path, line=self.line(place))
+            way_out = f"; 'topo template {template}' shows a whole one" if template else ""
+            said = f"keys {names}: are missing and have" if len(alike) > 1 else f"key {names}: is missing and has"
+            return InputError(f"{said} to be given{way_out}", path=self.path, line=self.line(place))
         more = f" (and {len(found) - 1:,} more)" if len(found) > 1 else ""
-        return self.error(place, self._said(place, item, model) + more)
+        # Several strange keys at the top mean another kind of file rather than a slip.
+        strange = [other for other, rest in found if rest["type"] == "extra_forbidden" and len(other) == 1]
+        other_kind = f"; 'topo template {template}' shows a whole one" if template and len(strange) > 1 else ""
+        return self.error(place, self._said(place, item, model) + more + other_kind)
 
     def _place(self, loc: tuple[str | int, ...], kind: str) -> Place:
         """A pydantic location without the names of union members and validators that it holds."""
@@ -159,8 +163,6 @@ class Document:
 
     def _said(self, place: Place, item: ErrorDetails, model: type[BaseModel]) -> str:
         kind = item["type"]
-        if kind == "missing":
-            return "is missing and has to be given"
         if kind == "extra_forbidden":
             return "is not a key that is understood here" + nearest(str(place[-1]), _keys_at(model, place[:-1]))
         there = kind_of_value(self.at(place))

@@ -80,6 +80,7 @@ class PortTable(Table):
     gbps: NDArray[np.float64] = column(
         np.float64, "rate of the port, one direction; nan unknown", unit="Gb/s", default=np.nan
     )
+    also: Labels = column(Labels, "other words for it, parted by '; ': its MAC address, its description")
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +97,7 @@ class LinkTable(Table):
     )
     cable: NDArray[np.int32] = column(np.int32, "legs of one breakout share it; -1 a cable of its own", default=-1)
     length_m: NDArray[np.float64] = column(np.float64, "length; nan unknown", unit="m", default=np.nan)
-    evidence: Labels = column(Labels, "both ends, one end, planned", default="planned")
+    evidence: Labels = column(Labels, "both ends, one end, one end taken as there, planned", default="planned")
     source: Labels = column(Labels, "file the link came from")
     line: NDArray[np.int32] = column(np.int32, "line in that file; 0 none", default=0)
 
@@ -146,8 +147,8 @@ class Expected:
 class Origin:
     """Where a fabric came from: sources, notes of the reader, assumptions, how it was made.
 
-    ``assumed`` says in a few words which rates the caller stated for links that have none of their own; every number
-    that rests on rates repeats it.
+    ``assumed`` says in a few words which rates the caller stated for links that have none of their own, and which links
+    are taken as there; every number that rests on them repeats it.
     """
 
     made_by: str = ""

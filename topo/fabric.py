@@ -26,7 +26,7 @@ from topo.elements import (
     kept_groups,
 )
 from topo.errors import FabricError, ParameterError
-from topo.table import Array, Labels, check_rows, freeze, glob_mask
+from topo.table import Array, Labels, check_rows, freeze, glob_mask, grouped_order
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,7 +55,12 @@ Selector = str | Sequence[str] | ArrayLike | None
 
 @dataclass(frozen=True, eq=False)
 class LinkSet:
-    """Some links of a fabric by row and by name; iterates as :class:`Link`, longest-lived form of a cut."""
+    """Some links of a fabric by row and by name; iterates as :class:`Link`, longest-lived form of a cut.
+
+    >>> import topo
+    >>> print(LinkSet.of(topo.fat_tree(4), [0])[0])
+    host-01 port 1 - pod-1-leaf-1 port 1
+    """
 
     rows: NDArray[np.int64]
     a: NDArray[np.str_]
@@ -117,6 +122,10 @@ class State:
     """What of a fabric is there now: masks over nodes and links, and rates that differ from the wired ones.
 
     Absent: no next hop. Present at rate 0: still a next hop, and traffic dies there. ``None`` means as wired.
+
+    >>> import topo
+    >>> topo.State.without(topo.fat_tree(4), nodes="core-1")
+    <State: 1 of 36 nodes, 0 of 48 links absent>
     """
 
     node_present: NDArray[np.bool_] | None = None
@@ -400,18 +409,6 @@ def expect_fabric(value: object) -> None:
         short = value if len(value) <= 60 else value[:57] + "..."
         raise ParameterError(f"a Fabric is wanted, not the text {short!r}; pass topo.load({short!r})")
     raise ParameterError(f"a Fabric is wanted, not {type(value).__name__}; topo.load and the builders make one")
-
-
-def grouped_order(keys: Array, n: int) -> Array:
-    """Stable order of 0..len(keys)-1 by key, in linear time (keys in 0..n-1)."""
-    from scipy.sparse import csr_array
-
-    size = len(keys)
-    if not size:
-        return np.empty(0, np.int32)
-    ones = np.ones(size, np.int8)
-    matrix = csr_array((ones, keys.astype(np.int32, copy=False), np.arange(size + 1, dtype=np.int32)), shape=(size, n))
-    return matrix.tocsc().indices
 
 
 def _expect_rows(rows: Array, n: int, what: str, table: str) -> None:

@@ -53,6 +53,11 @@ class Network:
 
     ``links`` are rows of the fabric's link table, ``a``, ``b`` their nodes. Cables that join a node to itself
     carry nothing and are left out, as are links that only one end reported unless ``one_sided`` is set.
+
+    >>> import topo
+    >>> network = topo.Network.of(topo.fat_tree(4))
+    >>> len(network.links), network.kinds
+    (48, ('scale_out', 'access'))
     """
 
     fabric: Fabric

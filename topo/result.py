@@ -75,7 +75,10 @@ def hidden(**kwargs: Any) -> Any:
 
 
 def to_json_value(value: Any) -> Any:
-    """Plain JSON types from numpy values, dataclasses, sequences and mappings; nan and infinity become null."""
+    """Plain JSON types from numpy values, dataclasses, sequences and mappings; nan and infinity become null.
+
+    :raises TypeError: a value of another type.
+    """
     if value is None or isinstance(value, (str, bool)):
         return value
     if isinstance(value, np.generic):

@@ -14,6 +14,7 @@ from topo.errors import InputError, ParameterError
 from topo.fabric import Fabric, Note
 from topo.output import shorten
 from topo.result import Result, Row
+from topo.table import Labels
 from topo.units import format_number, parse_gbps
 
 if TYPE_CHECKING:
@@ -152,6 +153,7 @@ def load(
     columns: Mapping[str, str | int] | None = None,
     hosts: str | Sequence[str] | None = None,
     levels: Sequence[str] | None = None,
+    one_sided: bool = False,
 ) -> Fabric:
     """The fabric of a name in the catalogue, of a spec file, or of a file from outside; ``-`` is standard input.
 
@@ -161,6 +163,9 @@ def load(
     ``parameters:``. With ``format`` the argument is always a file: ``spec``, or a format of :func:`topo.io.read`,
     whose ``assume_gbps``, ``columns``, ``hosts`` and ``levels`` these are. A built fabric has no unknown rates, so
     that ``assume_gbps`` changes nothing there; the others are refused for it.
+
+    A link that only one end reported carries nothing, unless ``one_sided`` takes it for one that is there: what
+    switches hear of hosts that say nothing themselves, say. The fabric's assumptions and every number then tell so.
 
     Several files, or a folder of them, make one fabric: equal names are one node, and a cable that two files list is
     one. An option is used for each file that takes it then.
@@ -175,6 +180,17 @@ def load(
     """
     options = {"columns": columns, "hosts": hosts, "levels": levels}
     given = {name: value for name, value in options.items() if value is not None}
+    fabric = _load_all(name_or_path, assume_gbps, format, given)
+    return _with_one_sided(fabric) if one_sided else fabric
+
+
+def _load_all(
+    name_or_path: str | Path | Sequence[str | Path],
+    assume_gbps: float | str | None,
+    format: str | None,
+    given: Mapping[str, Any],
+) -> Fabric:
+    """The fabric of one name or file, or of several files together, by rules of :func:`load`."""
     if isinstance(name_or_path, (str, Path)):
         if not _is_folder(name_or_path):
             return _load_one(name_or_path, assume_gbps, format, given)
@@ -194,6 +210,22 @@ def load(
             )
     _check_rate(assume_gbps)
     return read_several(paths, format=format, assume_gbps=assume_gbps, **given)
+
+
+def _with_one_sided(fabric: Fabric) -> Fabric:
+    """The fabric with the links that only one end reported taken for links that are there, which it tells."""
+    evidence = fabric.links.evidence
+    n = int(evidence.is_any("one end").sum())
+    if not n:
+        return fabric
+    labels = ["one end, taken" if label == "one end" else label for label in evidence.labels.tolist()]
+    said = f"{n:,} of {len(fabric.links):,} links taken as there that only one end reported"
+    origin = replace(
+        fabric.origin,
+        assumptions=(*fabric.origin.assumptions, f"{said}: stated by the caller"),
+        assumed="; ".join(part for part in (fabric.origin.assumed, said) if part),
+    )
+    return replace(fabric, links=replace(fabric.links, evidence=Labels(evidence.codes, labels)), origin=origin)
 
 
 def _load_one(

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from topo.errors import InputError, ParameterError
+from topo.progress import counted, steps
 
 __all__ = ["Progress", "Task", "sweep"]
 
@@ -92,9 +93,15 @@ def sweep(
 
     if blob:
         jobs = {i: (task, digest, blob, batches[i], int(seed), i) for i in todo}
-        _run_elsewhere(jobs, executor, workers, finished)
+        with counted(len(todo)) as count:
+
+            def finished_elsewhere(number: int, result: Any) -> None:
+                finished(number, result)
+                count(len(results) - len(store.found))
+
+            _run_elsewhere(jobs, executor, workers, finished_elsewhere)
     else:
-        for i in todo:
+        for i in steps(todo):
             finished(i, task(shared, batches[i], _generator(int(seed), i)))
     return [results[i] for i in range(len(batches))]
 

@@ -17,7 +17,19 @@ from topo.errors import FabricError, ParameterError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Array", "Column", "Labels", "Table", "appended", "check_rows", "column", "freeze", "glob_mask", "repeated"]
+__all__ = [
+    "Array",
+    "Column",
+    "Labels",
+    "Table",
+    "appended",
+    "check_rows",
+    "column",
+    "freeze",
+    "glob_mask",
+    "grouped_order",
+    "repeated",
+]
 
 Array = NDArray[Any]
 
@@ -369,3 +381,19 @@ def _appended_labels(own: Labels, given: Any, default: str | None, n: int) -> La
     lookup = np.array([names.setdefault(label, len(names)) for label in more.labels.tolist()] + [-1], np.int32)
     codes = np.concatenate([own.codes, lookup[more.codes]])
     return Labels(codes, np.array(list(names), np.str_))
+
+
+def grouped_order(keys: Array, n: int) -> Array:
+    """Stable order of 0..len(keys)-1 by key, in linear time (keys in 0..n-1).
+
+    >>> grouped_order(np.array([1, 0, 1, 0]), 2).tolist()
+    [1, 3, 0, 2]
+    """
+    from scipy.sparse import csr_array
+
+    size = len(keys)
+    if not size:
+        return np.empty(0, np.int32)
+    ones = np.ones(size, np.int8)
+    matrix = csr_array((ones, keys.astype(np.int32, copy=False), np.arange(size + 1, dtype=np.int32)), shape=(size, n))
+    return matrix.tocsc().indices

@@ -319,7 +319,7 @@ def test_a_lying_certificate_is_caught() -> None:
 
 @pytest.mark.parametrize("keep", ["hosts", ""])
 def test_unknown_keep_is_refused(keep: str) -> None:
-    with pytest.raises(topo.ParameterError, match="choose one of host, domain, none"):
+    with pytest.raises(topo.ParameterError, match="choose one of host, domain, pod, none"):
         topo.bisection_bandwidth(topo.fat_tree(4), keep=keep)
 
 

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from collision_oracle import between_leaves
 
 import topo
 from topo import Fabric, ParameterError
@@ -18,18 +19,6 @@ from topo.fabric import State
 from topo.routing.next_hops import NextHops
 from topo.routing.scheme import Routing
 from topo.traffic import Demand, all_to_all, incast, permutation, random_pairing, shift
-
-
-def between_leaves(fabric: Fabric, hosts: int, seed: int) -> Demand:
-    """A random permutation in which nobody stays on its leaf."""
-    ends, random = fabric.endpoints, np.random.default_rng(seed)
-    n = len(ends)
-    to = random.permutation(n)
-    while (bad := np.flatnonzero(to // hosts == np.arange(n) // hosts)).size:
-        for i in bad.tolist():
-            j = int(random.integers(n))
-            to[i], to[j] = to[j], to[i]
-    return Demand.of(fabric, "permutation between leaves", source=ends, sink=ends[to], gbps=400)
 
 
 def drawn(fabric: Fabric, demand: Demand, samples: int, queue_pairs: int = 1) -> np.ndarray:

@@ -8,9 +8,10 @@ import math
 
 import numpy as np
 import pytest
+from collision_oracle import between_leaves
 
 import topo
-from topo import Fabric, ParameterError
+from topo import ParameterError
 from topo.analysis.collisions.fabric_remedies import ecmp_remedies
 from topo.analysis.collisions.job import job_collisions
 from topo.analysis.collisions.remedies import EcmpRemedies, Remedy, round_robin_rate, stage_remedies
@@ -18,18 +19,7 @@ from topo.analysis.collisions.sample import LARGEST, SLOWEST, Sampler, draw
 from topo.analysis.collisions.variants import faster_uplinks, upper_switches, with_copies
 from topo.fabric import State
 from topo.routing.next_hops import NextHops
-from topo.traffic import Demand, permutation, shift
-
-
-def between_leaves(fabric: Fabric, hosts: int, seed: int) -> Demand:
-    ends, random = fabric.endpoints, np.random.default_rng(seed)
-    n = len(ends)
-    to = random.permutation(n)
-    while (bad := np.flatnonzero(to // hosts == np.arange(n) // hosts)).size:
-        for i in bad.tolist():
-            j = int(random.integers(n))
-            to[i], to[j] = to[j], to[i]
-    return Demand.of(fabric, "permutation between leaves", source=ends, sink=ends[to], gbps=400)
+from topo.traffic import permutation, shift
 
 
 def named(table: EcmpRemedies, name: str) -> Remedy:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -157,3 +158,16 @@ def test_large_and_narrow(opened: Opened, dark: bool) -> None:
         assert page.locator(".item.chosen").count() == 1
         light = page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
         assert light is not dark
+
+
+def test_no_label_is_wider_than_its_box(opened: Opened) -> None:
+    """Whatever letters this browser has: names that are too long lose their middle."""
+    fabric = topo.leaf_spine(leaves=30, spines=2, hosts_per_leaf=1)
+    given = {f.name: getattr(fabric.nodes, f.name) for f in dataclasses.fields(fabric.nodes)}
+    given["name"] = [f"a-very-long-name-of-a-node-that-no-box-holds-{i:03}" for i in range(len(fabric.nodes))]
+    long = Fabric("long", type(fabric.nodes)(**given), fabric.ports, fabric.links, fabric.groups, fabric.origin)
+    with opened(map_page("long names", fabric_map(long))) as page:
+        page.wait_for_selector(".map[data-ready]")
+        page.click("button[name=open]")
+        wide = page.evaluate("[...document.querySelectorAll('.item text')].map(one => one.getComputedTextLength())")
+        assert len(wide) > 20 and max(wide) <= 100

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 import topo
+from topo.report.content import Grid, Section
+from topo.report.page import html_page
 
 Opened = Callable[..., Any]
 
@@ -58,9 +60,6 @@ def test_a_table_sorts_by_number_and_back(opened: Opened) -> None:
 
 
 def test_numbers_with_units_sort_by_size(opened: Opened) -> None:
-    from topo.report.content import Grid, Section
-    from topo.report.page import html_page
-
     rows = (("1.5 Tb/s", "=b"), ("900 Gb/s", 'x,"y"'), ("1,200 Gb/s", "-1"), ("-", "+c"))
     with opened(html_page("t", "", [Section("a", "A", [Grid(("rate", "name"), rows)])])) as page:
         page.click("button.sort >> text=rate")
@@ -89,5 +88,24 @@ def test_paper(opened: Opened, tmp_path: Path) -> None:
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
         for hidden in (".controls", "button.copy", "nav"):
             assert not page.locator(hidden).first.is_visible()
+        # A form control in a head would keep it from being repeated on the next sheet.
+        assert page.evaluate("getComputedStyle(document.querySelector('button.sort')).display") == "contents"
+        breaks = page.evaluate("[...document.querySelectorAll('.page')].map(one => getComputedStyle(one).breakBefore)")
+        assert breaks.count("page") >= 4 and breaks[-1] == "auto"  # notes and assumptions go on where the last one ends
         pdf = page.pdf(format="A4")
         assert pdf.startswith(b"%PDF") and pdf.count(b"/Type /Page\n") + pdf.count(b"/Type /Page ") >= 5
+
+
+def test_a_table_of_sentences_is_a_list_on_a_telephone(opened: Opened) -> None:
+    grid = Grid(("where", "lost"), (("the cable from one end of the hall to the other", "2 Gb/s"),), "Findings")
+    plain = Grid(("from", "to"), (("leaf-1", "spine-1"),))
+    sections = [Section("wiring", "Wiring", [grid, plain])]
+    with opened(html_page("t", "h", sections), width=390) as page:
+        cells = page.locator("table.prose td")
+        assert "where" in cells.nth(0).get_attribute("data-head")
+        assert cells.nth(0).evaluate("one => getComputedStyle(one, '::before').content") != "none"
+        first, second = cells.nth(0).bounding_box(), cells.nth(1).bounding_box()
+        assert second["y"] >= first["y"] + first["height"]
+        assert not page.locator("table.prose thead").is_visible() and page.locator("table.plain thead").is_visible()
+        page.set_viewport_size({"width": 1200, "height": 900})
+        assert cells.nth(0).bounding_box()["y"] == cells.nth(1).bounding_box()["y"]

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from told import said
 
 import topo
 from topo import traffic
-from topo.cli import main
 from topo.cli.demands import demand_by_words
-from topo.sweep import Progress
 
 POD = "nvidia-superpod-h100-1su"
 TAPERED = "leaf-spine-2to1"
@@ -24,16 +23,6 @@ TAPERED = "leaf-spine-2to1"
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def said(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> str:
-    assert main(arguments) == status
-    out, err = capsys.readouterr()
-    if status == 2:
-        assert out == "" and err.startswith("topo: ") and err.count("\n") == 1
-        return err
-    assert err == ""
-    return out
 
 
 def told(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> Any:
@@ -295,19 +284,6 @@ def test_without_distributed_a_cluster_is_refused(
     monkeypatch.setattr("topo.cli.running.import_module", refuse)
     err = said(capsys, "fail", POD, "--cluster", "tcp://127.0.0.1:1", status=2)
     assert "install it with: pip install 'topo-fabrics[distributed]'" in err
-
-
-def test_progress_goes_to_a_terminal_alone(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    from topo.cli.running import progress_bar
-
-    with progress_bar("x") as show:
-        assert show is None
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    with progress_bar("any one element down") as show:
-        assert show is not None
-        show(Progress(3, 9, 1.0, 2.0))
-    out, err = capsys.readouterr()
-    assert out == "" and "any one element down" in err
 
 
 def test_fail_takes_some_of_a_kind_and_a_kind_twice(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from told import said as command_said
 
 import topo
-from topo.cli import main
 from topo.cli.placing import not_free
 from topo.io.slurm_state import ClusterState, cluster_state_of_text
 from topo.placement.fold import hosts_of
@@ -38,13 +38,7 @@ def write(name: str, text: str) -> None:
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> str:
-    assert main(["place", *arguments]) == status
-    out, err = capsys.readouterr()
-    if status == 2:
-        assert out == "" and err.startswith("topo: ") and err.count("\n") == 1
-        return err
-    assert err == ""
-    return out
+    return command_said(capsys, "place", *arguments, status=status)
 
 
 def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
@@ -133,8 +127,8 @@ def test_rates_unknown_is_said(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 REFUSED = {
-    "no job": ([], "a job is --job FILE or --hosts N"),
-    "two jobs": (["--hosts", "3", "--job", "job.yaml"], "a job is --job FILE or --hosts N"),
+    "no job": ([], "a job is --job FILE ('topo template job' writes one) or --hosts N"),
+    "two jobs": (["--hosts", "3", "--job", "job.yaml"], "or --hosts N; give one of them"),
     "too large": (["--hosts", "40"], "32 are free: 8 are missing; the largest that fits has 32 hosts"),
     "too large for what is idle": (["--hosts", "23", "--busy", "sinfo.txt"], "22 are free: 1 are missing"),
     "constraint": (["--hosts", "9", "--at-most-leaves", "1"], "at_most_leaves = 1 leaves room for 8: 1 are missing"),

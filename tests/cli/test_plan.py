@@ -8,6 +8,7 @@ import types
 from pathlib import Path
 
 import pytest
+from told import said as command_said
 
 import topo
 from topo.cli import main
@@ -22,13 +23,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> str:
-    assert main(["plan", *arguments]) == status
-    out, err = capsys.readouterr()
-    if status == 2:
-        assert out == "" and err.startswith("topo: ") and err.count("\n") == 1
-        return err
-    assert err == ""
-    return out
+    return command_said(capsys, "plan", *arguments, status=status)
 
 
 def test_a_plan_is_written_and_told(capsys: pytest.CaptureFixture[str], folder: Path) -> None:

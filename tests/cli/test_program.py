@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import pty
+import select
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -20,7 +22,6 @@ from topo.cli.completing import SCRIPTS, completions
 from topo.cli.groups import GROUPS
 from topo.cli.program import program
 from topo.cli.schema_verbs import verb_schema
-from topo.cli.waiting import sign_of_life
 from topo.source import fabrics_folder
 
 NAMES = sorted(path.stem for path in fabrics_folder().glob("*.yaml"))
@@ -41,12 +42,13 @@ def test_fabrics_complete_by_the_catalogue() -> None:
     assert words("show", "") == NAMES
     assert words("bisect", "leaf-sp") == ["leaf-spine-2to1"]
     assert words("validate", "--against", "") == []  # files
-    assert words("compare", "leaf-spine-2to1", "torus") == ["torus-8x8x8"]
+    tori = [name for name in NAMES if name.startswith("torus")]
+    assert words("compare", "leaf-spine-2to1", "torus") == tori and "torus-8x8x8" in tori
 
 
 def test_options_and_their_values_complete() -> None:
     assert words("bisect", "--ke") == ["--keep"]
-    assert words("bisect", "x", "--keep", "") == ["host", "domain", "none"]
+    assert words("bisect", "x", "--keep", "") == ["host", "domain", "pod", "none"]
     assert words("bisect", "--keep", "d") == ["domain"]
     assert words("report", "x", "--format", "") == ["html", "md", "json"]
     assert words("fail", "x", "--require", "") == []
@@ -96,13 +98,65 @@ def test_bash_completes(path_with_topo: str, tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("shell", "start"),
+    [
+        ("bash", 'PS1="> "; bind "set enable-bracketed-paste off"; source ./script\n'),
+        ("zsh", "PS1='> '; unsetopt zle_bracketed_paste; autoload -U compinit; compinit -u -D; source ./script\n"),
+    ],
+)
+def test_the_tab_key_completes(shell: str, start: str, path_with_topo: str, tmp_path: Path) -> None:
+    """A verb, a name of the catalogue and a value of an option, each completed by the shell's own TAB."""
+    if shutil.which(shell) is None:
+        pytest.skip(f"needs {shell}")
+    (tmp_path / "script").write_text(SCRIPTS[shell], "utf-8")
+    plainly = {"bash": ["--norc", "--noprofile", "-i"], "zsh": ["-f", "-i"]}[shell]
+    child, terminal = pty.fork()
+    if child == 0:
+        os.chdir(tmp_path)
+        os.execvpe(shell, [shell, *plainly], {**os.environ, "PATH": path_with_topo, "TERM": "dumb", "COLUMNS": "200"})
+    try:
+        os.write(terminal, start.encode())
+        for typed, wanted in (
+            ("topo bis\t", "topo bisect"), ("topo show oracl\t", "topo show oracle-zettascale"),
+            ("topo bisect x --keep dom\t", "--keep domain"),
+        ):  # fmt: skip
+            os.write(terminal, typed.encode())
+            assert wanted in _shown_until(terminal, wanted)
+            os.write(terminal, b"\x15")  # the line is thrown away
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        os.close(terminal)
+
+
+def _shown_until(terminal: int, wanted: str, limit_s: float = 60.0) -> str:
+    """What a terminal shows until a text is there, or nothing more comes."""
+    shown, end = "", time.monotonic() + limit_s
+    while wanted not in shown and time.monotonic() < end:
+        if select.select([terminal], [], [], 0.5)[0]:
+            shown += os.read(terminal, 1 << 12).decode(errors="replace")
+    return shown
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="needs fish")
+def test_fish_completes(path_with_topo: str, tmp_path: Path) -> None:
+    (tmp_path / "script").write_text(SCRIPTS["fish"], "utf-8")
+    ask = "source ./script; for line in 'topo bis' 'topo show oracl' 'topo bisect x --keep dom'; complete -C $line; end"
+    done = subprocess.run(
+        ["fish", "--no-config", "-c", ask], capture_output=True, text=True, timeout=120, cwd=tmp_path,
+        env={**os.environ, "PATH": path_with_topo},
+    )  # fmt: skip
+    assert [line.split("\t")[0] for line in done.stdout.splitlines()] == ["bisect", "oracle-zettascale", "domain"]
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_scripts_ask_for_words(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["completion", shell]) == 0
     script = capsys.readouterr().out
     assert script == SCRIPTS[shell] and f"topo completion {shell} -- " in script
     assert main(["completion", shell, "--", "bisect", "--keep", ""]) == 0
-    assert capsys.readouterr().out == "host\ndomain\nnone\n"
+    assert capsys.readouterr().out == "host\ndomain\npod\nnone\n"
     assert main(["completion", shell, "--", "bis"]) == 0
     help = "" if shell == "bash" else "\tThe bisection bandwidth and the cut behind it."
     assert capsys.readouterr().out == f"bisect{help}\n"
@@ -138,17 +192,6 @@ def test_a_wrong_answer_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     assert main(["doctor"]) == 1
     (line,) = [line for line in capsys.readouterr().out.splitlines() if "throughput" in line]
     assert line.startswith("WRONG") and "0.7, and it should be 0.625" in line
-
-
-def test_a_sign_of_life_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("topo.cli.waiting.AFTER_S", 0.05)
-    with sign_of_life("x"):
-        time.sleep(0.2)
-    assert capsys.readouterr() == ("", "")
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    with sign_of_life("x"):
-        time.sleep(0.2)
-    assert "topo x: 0 s so far" in capsys.readouterr().err
 
 
 def test_on_a_terminal_the_answer_stands_alone() -> None:

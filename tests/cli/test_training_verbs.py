@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from told import said
 
 import topo
 from topo.analysis.collectives.carried import Wire
-from topo.cli import main
 from topo.cli.sending import RankOrder, parse_bytes, ranks_in_order
 
 POD = "nvidia-superpod-h100-1su"
@@ -24,16 +24,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "job.yaml").write_text(JOB)
     return tmp_path
-
-
-def said(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> str:
-    assert main(arguments) == status
-    out, err = capsys.readouterr()
-    if status == 2:
-        assert out == "" and err.startswith("topo: ") and err.count("\n") == 1
-        return err
-    assert err == ""
-    return out
 
 
 def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:

@@ -10,9 +10,9 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from told import said as command_said
 
 import topo
-from topo.cli import main
 
 FAULTS = Path(__file__).resolve().parent.parent / "wiring_faults"
 SWAPPED = str(FAULTS / "rail-swap_two_adapters.csv")
@@ -27,13 +27,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> str:
-    assert main(["validate", *arguments]) == status
-    out, err = capsys.readouterr()
-    if status == 2:
-        assert out == "" and err.startswith("topo: ") and err.count("\n") == 1
-        return err
-    assert err == ""
-    return out
+    return command_said(capsys, "validate", *arguments, status=status)
 
 
 def cables() -> tuple[list[str], list[str]]:

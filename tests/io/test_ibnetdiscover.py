@@ -323,8 +323,11 @@ def test_repeated_records_change_nothing() -> None:
     fabric = read(PAIR + PAIR)
     once = read(PAIR)
     assert fabric.equals(once)
-    assert len(notes(fabric, "listed again")) == 3
-    assert len(notes(fabric, "more than once")) == 2
+    assert len(notes(fabric, "node listed again")) == 3
+    n = PAIR.count("\n")
+    assert [(line, text.rpartition(", ")[2]) for line, text in notes(fabric, "link listed again")] == [
+        (n + line, f"as in line {line}") for line in (3, 4, 8, 12)
+    ]
 
 
 def test_factory_names_never_merge_hosts() -> None:
@@ -418,7 +421,8 @@ def test_join_halves_by_hand() -> None:
     assert joined.differs.tolist() == [False, False, True, False]
     assert joined.missing.tolist() == [True, False, False, False]
     assert joined.unknown.tolist() == [False, True, False, False]
-    assert joined.repeated.tolist() == [False, False, True, False]
+    assert joined.other_line.tolist() == [-1, -1, 5, -1]
+    assert joined.again.tolist() == [[2, 6, 4]]  # link 2 by the half of line 6, as by that of line 4
     assert joined.shared.tolist() == [1]
 
 

@@ -40,6 +40,40 @@ def test_three_clusters_that_share_a_clique_number_stay_three_domains() -> None:
     assert len(read_kubernetes(listed(*nodes)).nodes.domain.labels) == 3
 
 
+LEAF = "network.topology.nvidia.com/leaf"
+CLIQUE = "nvidia.com/gpu.clique"
+ACCELERATOR = "network.topology.nvidia.com/accelerator"
+
+
+def domains(**labels: str) -> tuple[dict[str, str], list[str]]:
+    """Domain of each node, all under one leaf, by its label of a clique; and the notes about cliques."""
+    nodes = [node(name, **{LEAF: "l", CLIQUE: label}) for name, label in labels.items()]
+    fabric = read_kubernetes(json.dumps({"items": nodes}, indent=0), "k")
+    at = fabric.endpoints
+    found = dict(zip(fabric.nodes.name[at].tolist(), fabric.nodes.domain.values(at).tolist(), strict=True))
+    return found, [str(note) for note in fabric.origin.notes if "clique" in note.text]
+
+
+def test_two_cliques_of_one_cluster_are_two_domains() -> None:
+    found, said = domains(n1="A.1", n2="A.2", n3="A.1", n4="A.2")
+    assert found == {"n1": "A.1", "n2": "A.2", "n3": "A.1", "n4": "A.2"}
+    assert not said
+
+
+@pytest.mark.parametrize("bare", ["32766", "1", "00000000-0000-0000-0000-000000000000.0", ".32766"])
+def test_a_clique_number_without_its_cluster_joins_nobody(bare: str) -> None:
+    found, said = domains(n1=bare, n2=bare, n3="A.32766", n4="A.32766")
+    assert found == {"n1": "", "n2": "", "n3": "A.32766", "n4": "A.32766"}
+    text = "clique number without its cluster, which unrelated racks share; the node is in no scale-up domain"
+    assert said == [f"k:{line}: {text}: {name}: {CLIQUE}={bare}" for line, name in ((6, "n1"), (16, "n2"))]
+
+
+def test_only_the_sentinel_is_refused_as_a_number_of_other_labels() -> None:
+    nodes = [node(f"n{i}", **{LEAF: "l", ACCELERATOR: label}) for i, label in enumerate(("7", "7", "32766", "32766"))]
+    fabric = read_kubernetes(listed(*nodes))
+    assert fabric.nodes.domain.values(fabric.endpoints).tolist() == ["7", "7", "", ""]
+
+
 def test_racks_of_one_name_in_two_blocks_stay_two() -> None:
     nodes = [node(f"n{i}{j}", block=f"b{i}", rack="r1") for i in range(2) for j in range(2)]
     fabric = read_kubernetes(listed(*nodes), levels=["block", "rack"])

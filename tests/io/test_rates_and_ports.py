@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
+from format_samples import SAMPLES
 
 from topo.io import fabric_of_text
 from topo.io.cables import Rate
@@ -25,6 +27,11 @@ RATES = {
     "2xNDR": 200,
     "4xNDR": 400,
     "4xXDR": 800,
+    "1xXDR": 200,
+    "8xNDR": 800,
+    "12xQDR": 120,
+    "1xFDR10": 10,
+    "1xFDR": 14,
     "HDR100": 100,
     "NDR200": 200,
     "4X 25.78125 Gbps": 100,
@@ -94,6 +101,70 @@ def test_an_unknown_rate_keeps_its_link_and_says_so() -> None:
     assert len(fabric.links) == 2
     assert math.isnan(fabric.links.capacity_gbps[0])
     assert "t.csv:2: rate of an unknown kind: a port 1 - b port 1" in map(str, fabric.origin.notes)
+
+
+SAID = {
+    "schedule": [200, 200, 400, 400],  # 200G and 400G
+    "paddle": [25],  # Gb/s
+    "node-link": [100],  # capacity_gbps
+    "graphml": [10, 40],  # LinkSpeedRaw, b/s
+    "sonic-minigraph": [40],  # 40000 Mb/s
+    "nccl": [200] * 4 + [252, 504, 504],  # two NVLinks of 100 each; 16 and 32 GT/s times 16, less coding
+    "hedgehog": [25, 25],  # 4x25G
+    "astra-sim": [400] * 8,  # 50 GB/s
+    "ns-3": [100, 100, 100, 400],  # 100Gbps
+    "ibdm": [56],  # 4x of 14G
+    "iblinkinfo": [100, 100],  # 4X of 25.78125 Gbps and 2X of 53.125
+    "ibdiagnet": [200, 400],  # 4x of 50 and of 100
+    "ibdiagnet-csv": [400],  # width code 2, speed code 2048
+    "htsim": [100] * 16 + [200] * 16,  # Downlink_speed_Gbps
+    "infragraph": [400] * 4,  # gigabytes_per_second: 50
+}
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_each_format_says_rates_in_its_own_unit(name: str) -> None:
+    rates = fabric_of_text(SAMPLES[name][0], "t", format=name).links.capacity_gbps
+    assert sorted(rates[~np.isnan(rates)].tolist()) == SAID.get(name, [])
+
+
+ODD = {
+    "schedule": ("400G,3m,,,\nspine", "GDR,3m,,,\nspine"),
+    "paddle": ('"speed": 25', '"speed": "fast"'),
+    "node-link": ('"capacity_gbps": 100', '"capacity_gbps": "fast"'),
+    "graphml": ("1e10", "fast"),
+    "sonic-minigraph": ("40000", "fast"),
+    "nccl": ('link_speed="16 GT/s"', 'link_speed="16 GX/s"'),
+    "hedgehog": ("4x25G", "4xfast"),
+    "astra-sim": ("50, tbd", "fast, tbd"),
+    "ns-3": ("0 3 100Gbps", "0 3 fast"),
+    "ibdm": ("-4x-14G->", "-4x-GDR->"),
+    "iblinkinfo": ("4X      25.78125 Gbps", "4X      99.9 Gbps"),
+    "ibdiagnet": ("4x : 50 :", "4x : GDR :"),
+    "ibdiagnet-csv": ("1,2,2048", "1,2,777"),
+    "htsim": ("Downlink_speed_Gbps 100", "Downlink_speed_Gbps fast"),
+    "infragraph": ("gigabytes_per_second: 50", "gigabytes_per_second: fast"),
+    "dot": ('[LLDP="lldptmpl=L1"]', '[speed="fast"]'),
+}
+
+
+def test_every_format_that_says_rates_has_an_odd_one() -> None:
+    assert SAID.keys() <= ODD.keys() <= SAMPLES.keys()
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_an_odd_rate_keeps_its_links_and_is_told(name: str) -> None:
+    text, (_, _, n_links) = SAMPLES[name]
+    old, new = ODD[name]
+    assert old in text
+    good = fabric_of_text(text, "t", format=name)
+    fabric = fabric_of_text(text.replace(old, new), "t", format=name)
+    assert len(fabric.links) == len(good.links) == n_links
+    known, was = (~np.isnan(each.links.capacity_gbps) for each in (fabric, good))
+    assert (known <= was).all() and known.sum() < was.sum() + (name == "dot")
+    assert (fabric.links.capacity_gbps[known] == good.links.capacity_gbps[known]).all()
+    words = ("rate of an unknown kind", "rate not understood", "breakout not understood")
+    assert [note for note in fabric.origin.notes if any(word in note.text for word in words)]
 
 
 # What a name says: whose port, the cage it shares, and unit, cage, port, leg.

@@ -141,7 +141,8 @@ def test_four_equal_rows_of_ports_are_one_cable_and_a_port_used_twice_stays() ->
     fabric = read_schedule(head + "l,1,s,1\n" * 4 + "l,1,s,2\n", "p")
     assert len(fabric.links) == 2
     notes = [str(note) for note in fabric.origin.notes]
-    assert "p:2: cable listed more than once in the same direction, counted once: l port 1 - s port 1" in notes
+    again = "cable listed again in the same direction, counted once: l port 1 - s port 1, a duplicate of line 2"
+    assert [note for note in notes if "listed again" in note] == [f"p:{row}: {again}" for row in (3, 4, 5)]
     assert "p:6: port used by several cables: l port 1" in notes
 
 

@@ -1,6 +1,7 @@
 """Trouble that readers of such files had elsewhere, each a fact that must hold here, by its number in the collection.
 
-``REPORTS`` names for each number the tests that hold it, here or in another file.
+``REPORTS`` names for each number the tests that hold it, here or in another file; ``OF_OTHERS`` says of the numbers
+that concern no reader and no writer what they are about.
 """
 
 from __future__ import annotations
@@ -11,14 +12,45 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from test_read_fuzz import GOOD as DUMP
 
 import topo
 from topo.fabric import Fabric
 from topo.io import fabric_of_text
 from topo.io.hostlist import expand_hosts, fold_hosts
+from topo.io.port_names import cage_of, place_of_port
+from topo.parts.switches import switch_part
+
+COLLECTED = sorted({*range(1, 61)} - {10, 13, 24, 26, 31, 34, 43, 46, 48, 51, 53, 55, 57})
+"""Numbers of the collection; those that are missing were withdrawn there."""
+
+OF_OTHERS: dict[int, str] = {
+    1: "flow over parallel cables",
+    2: "paths over parallel cables",
+    3: "width of integers in flows",
+    4: "size of a flow's graph",
+    5: "cuts by capacity or by count",
+    6: "flow and paths over links at rate 0, which is a State: no file's 0 becomes a rate (21)",
+    8: "fractions in flows",
+    9: "agreement of flow algorithms",
+    11: "certificates of cuts",
+    12: "bisection of what is apart",
+    14: "bisection of small graphs",
+    15: "weights of parallel cables in shortest paths",
+    16: "flows, numbering of nodes and failure draws",
+    17: "loads of parallel cables",
+    40: "designs and their counts of switches",
+    41: "a builder's roots and their failures",
+    45: "segments of a placement",
+    49: "capacity of a placement's domains",
+    50: "choices of a placement",
+    59: "hashes of tiers",
+    60: "all shortest paths",
+}
 
 REPORTS: dict[int, tuple[str, ...]] = {
+    7: ("test_a_link_without_a_rate_is_named_where_one_is_needed",),
     18: ("test_four_equal_lines_are_four_cables",),
     19: ("test_one_odd_line_is_one_located_note", "test_real_infiniband.py::test_free_ports_of_the_port_list"),
     20: ("test_a_line_of_trouble_leaves_the_links_and_flags_the_discovery",),
@@ -29,7 +61,11 @@ REPORTS: dict[int, tuple[str, ...]] = {
     ),
     23: ("test_two_planes_are_two_components_that_share_their_hosts",),
     25: ("test_real_infiniband.py::test_grouping_hosts_by_their_leaves",),
-    27: ("test_kubernetes.py::test_three_clusters_that_share_a_clique_number_stay_three_domains",),
+    27: (
+        "test_kubernetes.py::test_three_clusters_that_share_a_clique_number_stay_three_domains",
+        "test_kubernetes.py::test_two_cliques_of_one_cluster_are_two_domains",
+        "test_kubernetes.py::test_a_clique_number_without_its_cluster_joins_nobody",
+    ),
     28: (
         "test_neighbours.py::test_two_neighbours_on_one_port_are_told_once_and_kept",
         "test_neighbours.py::test_two_macs_on_one_port_of_lldpctl",
@@ -37,6 +73,9 @@ REPORTS: dict[int, tuple[str, ...]] = {
     29: (
         "test_neighbours.py::test_a_port_told_by_its_mac_goes_by_its_description",
         "test_neighbours.py::test_a_description_finds_the_port_that_the_far_end_lists",
+        "../wiring/test_wiring_words.py::test_any_key_that_agrees_is_a_match_and_its_kind_is_stated",
+        "../wiring/test_wiring_words.py::test_mac_addresses_of_the_plan_tell_the_port",
+        "../wiring/test_wiring_words.py::test_a_cable_is_a_fault_where_all_keys_disagree",
     ),
     30: (
         "test_wiring_formats.py::test_names_with_dots_match_exactly_first",
@@ -46,19 +85,44 @@ REPORTS: dict[int, tuple[str, ...]] = {
     32: ("test_a_port_after_the_colon_stays", "test_wiring_formats.py::test_ports_after_the_colon_stay"),
     33: ("test_parallel_edges_and_names_that_are_numbers_go_round",),
     35: ("test_host_lists_go_round", "test_host_lists_that_are_malformed_say_where"),
-    36: ("test_breakouts_of_one_cage_are_legs_of_it",),
+    36: (
+        "test_breakouts_of_one_cage_are_legs_of_it",
+        "test_a_port_whole_and_by_leg_is_told",
+        "test_legs_of_a_stated_breakout",
+        "test_the_one_leg_of_a_port_is_the_port",
+    ),
+    37: (
+        "test_one_row_of_three_is_told",
+        "../wiring/test_wiring_faults.py::test_the_fault_is_found_once_and_nothing_else",  # two cables swapped
+    ),
     38: (
         "test_a_breakout_is_one_cable_with_three_ends",
         "test_a_row_again_is_the_same_cable",
+        "test_a_row_turned_round_is_the_same_cable",
         "test_schedule.py::test_a_breakout_is_one_cable_with_several_ends",
     ),
     39: ("test_labs_with_a_broken_endpoint_say_where",),
-    47: ("test_what_stops_the_controller_is_refused", "test_slurm.py::test_what_slurm_refuses_is_refused"),
+    42: (
+        "test_ports_that_a_library_leaves_out_are_a_gap",
+        "../wiring/test_wiring_faults.py::test_the_fault_is_found_once_and_nothing_else",  # a gap of every like switch
+    ),
+    44: (
+        "test_blocks_without_a_domain_are_neither_read_nor_written",
+        "test_slurm.py::test_what_slurm_refuses_is_refused",
+        "test_written.py::test_blocks_are_domains_and_sizes_are_positive",
+    ),
+    47: (
+        "test_what_stops_the_controller_is_refused",
+        "test_slurm.py::test_what_slurm_refuses_is_refused",
+        "test_written.py::test_schedulers_get_every_tier_and_host_once",
+        "test_nothing_is_written_over_a_good_file",
+    ),
     52: ("test_host_inside.py::test_real_matrices",),
     54: (
         "test_a_count_of_links_that_is_wrong_is_an_error_with_both_numbers",
         "test_wiring_formats.py::test_a_header_that_counts_other_rows_is_an_error_with_both_numbers",
     ),
+    56: ("test_one_chip_and_four_carry_the_same_until_one_fails",),
     58: (
         "test_bytes_are_taken_times_eight_and_shapes_differ",
         "test_wiring_formats.py::test_networks_of_astra_sim_that_are_wrong",
@@ -74,9 +138,22 @@ def notes(fabric: Fabric) -> list[str]:
 def test_the_table_names_tests_that_are_there(number: int) -> None:
     for named in REPORTS[number]:
         file, _, test = named.rpartition("::")
-        path = Path(__file__).with_name(file) if file else Path(__file__)
+        path = Path(__file__).parent / file if file else Path(__file__)
         tree = ast.parse(path.read_text())
         assert test in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, named
+
+
+def test_every_number_is_held_or_said_to_be_of_others() -> None:
+    assert not REPORTS.keys() & OF_OTHERS.keys()
+    assert sorted(REPORTS.keys() | OF_OTHERS.keys()) == COLLECTED
+
+
+def test_a_link_without_a_rate_is_named_where_one_is_needed() -> None:
+    rows = "leaf,1,h1,e0,400G\nleaf,2,h2,e0,\nleaf,3,h3,e0,400G\n"
+    fabric = fabric_of_text(f"A-Node,A-Port,Z-Node,Z-Port,Speed\n{rows}", "t")
+    assert np.isnan(fabric.links.capacity_gbps).tolist() == [False, True, False]
+    with pytest.raises(topo.InputError, match=r"^t:3: the rate of 1 link\(s\) is unknown, first leaf port 2 - h2 "):
+        topo.oversubscription(fabric)
 
 
 def test_four_equal_lines_are_four_cables() -> None:
@@ -186,6 +263,71 @@ def test_breakouts_of_one_cage_are_legs_of_it() -> None:
     assert cage["E1/2"] != cage["E1/1/1"]
 
 
+def findings(rows: str, folder: Path) -> list[tuple[str, str]]:
+    (folder / "t.csv").write_text(f"A-Node,A-Port,Z-Node,Z-Port\n{rows}")
+    return [(one.code, one.place) for one in topo.validate(folder / "t.csv", bisection=False).findings]
+
+
+def test_a_port_whole_and_by_leg_is_told(tmp_path: Path) -> None:
+    found = findings("leaf,E1/1,h1,eth0\nleaf,E1/1/1,h2,eth0\nleaf,E1/2,h3,eth0\n", tmp_path)
+    assert found == [("breakout-conflict", "leaf port E1/1")]
+    assert not findings("leaf,E1/1/1,h1,eth0\nleaf,E1/1/2,h2,eth0\nleaf,E1/2,h3,eth0\n", tmp_path)
+
+
+HEDGEHOG = """\
+apiVersion: wiring.githedgehog.com/v1beta1
+kind: Switch
+metadata: {{name: leaf}}
+spec: {{portBreakouts: {{E1/2: {split}}}}}
+---
+apiVersion: wiring.githedgehog.com/v1beta1
+kind: Connection
+metadata: {{name: c}}
+spec:
+  bundled:
+    links:
+    - server: {{port: s/enp1}}
+      switch: {{port: leaf/{one}}}
+    - server: {{port: s/enp2}}
+      switch: {{port: leaf/{two}}}
+"""
+
+
+@pytest.mark.parametrize(("leg", "exists"), [(1, True), (2, True), (4, True), (5, False), (0, False), (12, False)])
+def test_legs_of_a_stated_breakout(leg: int, exists: bool) -> None:
+    fabric = fabric_of_text(HEDGEHOG.format(split="4x25G", one=f"E1/2/{leg}", two="E1/2/3"), "t")
+    assert fabric.links.capacity_gbps.tolist() == [25.0, 25.0]
+    said = f"t:12: leg beyond those its port splits into; use one that exists: leaf port E1/2/{leg}, split into 4 of 25"
+    assert [note.startswith(said) for note in notes(fabric) if "leg beyond" in note] == [True] * (not exists)
+    assert all(note.severity == "alert" for note in fabric.origin.notes if "leg beyond" in note.text)
+
+
+def test_the_one_leg_of_a_port_is_the_port() -> None:
+    fabric = fabric_of_text(HEDGEHOG.format(split="1x100G", one="E1/2", two="E1/2/1"), "t")
+    at = np.flatnonzero(fabric.ports.node == fabric.rows("leaf")[0])
+    assert fabric.ports.label.values(at).tolist() == ["E1/2"]
+    assert "t:14: port used by several cables: leaf port E1/2" in notes(fabric)
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("leaf,2,h3,HCA-1", "t:4: port used by several cables: leaf port 2"),
+        ("leaf,3,h1,bmc:3", "t:4: port beyond the second of a management controller, which has two at most: leaf port "
+         "3 - h1 port bmc:3"),
+        ("Leaf,3,h3,HCA-1", "t:4: names that differ in case alone stay two nodes: 'leaf' and 'Leaf'"),
+    ],
+)  # fmt: skip
+def test_one_row_of_three_is_told(row: str, said: str) -> None:
+    """A port used again, a port that no controller has, a name in another case: in the third row, and the rest is as
+    before; swapped cables are a matter of plan and found.
+    """
+    good = "A-Node,A-Port,Z-Node,Z-Port\nleaf,1,h1,bmc:2\nleaf,2,h2,HCA-1\n"
+    before, fabric = notes(fabric_of_text(good, "t")), fabric_of_text(good + row + "\n", "t")
+    assert [note for note in notes(fabric) if note not in before] == [said]
+    assert len(fabric.links) == 3
+
+
 def test_a_breakout_is_one_cable_with_three_ends() -> None:
     head = "Cable,A-Node,A-Port,Z-Node,Z-Port,Speed\n"
     fabric = fabric_of_text(head + "c1,leaf,1/1/1,h1,HCA-1,400G\nc1,leaf,1/1/2,h2,HCA-1,400G\n", "t")
@@ -196,10 +338,22 @@ def test_a_breakout_is_one_cable_with_three_ends() -> None:
 
 def test_a_row_again_is_the_same_cable() -> None:
     head = "A-Node,A-Port,Z-Node,Z-Port\n"
-    row = "leaf,1,h1,HCA-1\n"
-    once, twice = (fabric_of_text(head + row * n, "t") for n in (1, 2))
-    assert len(once.links) == len(twice.links) == 1
-    assert any("t:2" in note or "t:3" in note for note in notes(twice) if "more than once" in note)
+    row, other = "leaf,1,h1,HCA-1\n", "leaf,2,h2,HCA-1\n"
+    once = fabric_of_text(head + row + other, "t")
+    twice = fabric_of_text(head + row + other + row, "t")
+    assert twice.equals(once) and len(once.links) == 2
+    assert not [note for note in notes(once) if "listed again" in note]
+    said = "cable listed again in the same direction, counted once: leaf port 1 - h1 port HCA-1"
+    assert [note for note in notes(twice) if "listed again" in note] == [f"t:4: {said}, a duplicate of line 2"]
+
+
+def test_a_row_turned_round_is_the_same_cable() -> None:
+    rows = ["leaf,1,h1,HCA-1", "leaf,2,h2,HCA-1", "leaf,3,h3,HCA-1", "h2,HCA-1,leaf,2"]
+    fabric = fabric_of_text("A-Node,A-Port,Z-Node,Z-Port\n" + "\n".join(rows), "t")
+    assert len(fabric.links) == 3
+    found = [note for note in notes(fabric) if "listed again" in note]
+    assert len(found) == 1
+    assert found[0].startswith("t:5: cable listed again from its other end") and found[0].endswith("of line 3")
 
 
 @pytest.mark.parametrize("links", ["endpoints: [a, 'b:e1']", "endpoints: ['a:e1']", "endpoints: 7"])
@@ -207,6 +361,40 @@ def test_labs_with_a_broken_endpoint_say_where(links: str) -> None:
     text = f"name: x\ntopology:\n  nodes: {{a: {{}}, b: {{}}}}\n  links:\n  - {links}\n"
     with pytest.raises(topo.TopoError, match="t:5"):
         fabric_of_text(text, "t", format="containerlab")
+
+
+def test_ports_that_a_library_leaves_out_are_a_gap(shared_data: Path) -> None:
+    """NetBox's list of a QM9700 has 62 ports where the part has 64: what is left out, by unit, cage and port."""
+    said = yaml.safe_load((shared_data / "devicetype" / "netbox__Nvidia__QM9700.yaml").read_text())
+    names = [each["name"] for each in said["interfaces"]]
+    places = {(place.cage, place.port) for name in names if (place := place_of_port(name)).port >= 0}
+    part = switch_part("qm9700")
+    per_cage = part.radix // part.n_cages
+    full = {(cage, port) for cage in range(part.n_cages) for port in range(per_cage)}
+    assert (part.radix, len(places), places - full) == (64, 62, set())
+    assert sorted(full - places) == [(22, 1), (23, 0)]
+    assert len({cage_of(f"P{cage}.{port}") for cage, port in places}) == 32
+
+
+def test_blocks_without_a_domain_are_neither_read_nor_written(tmp_path: Path) -> None:
+    for text in ("BlockSizes=-1\n", "BlockSizes=4\n", "BlockName=b1 Nodes=n[1-4]\nBlockSizes=-1\n"):
+        with pytest.raises(topo.TopoError):
+            fabric_of_text(text, "t", format="slurm-topology")
+    with pytest.raises(topo.ParameterError, match="there are no blocks"):
+        topo.write(topo.fat_tree(4), tmp_path / "b.conf", format="slurm-block")
+    assert not (tmp_path / "b.conf").exists()
+
+
+@pytest.mark.parametrize("format", ["slurm-topology", "slurm-yaml", "slurm-block", "topograph", "kubernetes"])
+def test_nothing_is_written_over_a_good_file(format: str, tmp_path: Path) -> None:
+    """A fabric without a host under a switch has no tree: what was written before stays."""
+    path = tmp_path / "good"
+    path.write_text("SwitchName=s1 Nodes=n[1-2]\n")
+    fabric = topo.leaf_spine(leaves=2, spines=2, hosts_per_leaf=2).without(nodes="host-*")
+    with pytest.raises(topo.ParameterError):
+        topo.write(fabric, path, format=format)
+    assert path.read_text() == "SwitchName=s1 Nodes=n[1-2]\n"
+    assert len(list(tmp_path.iterdir())) == 1
 
 
 @pytest.mark.parametrize("text", ["\n", "SwitchName=root\n", "SwitchName=root Switches=leaf1\n", "# empty\n"])
@@ -226,3 +414,18 @@ def test_bytes_are_taken_times_eight_and_shapes_differ() -> None:
     a, b = (fabric_of_text(text.format(counts), "t") for counts in ("2, 8", "8, 2"))
     assert set(a.links.capacity_gbps.tolist()) == {400.0, 200.0}
     assert Counter(a.links.capacity_gbps.tolist()) != Counter(b.links.capacity_gbps.tolist())
+
+
+def test_one_chip_and_four_carry_the_same_until_one_fails() -> None:
+    """Eight accelerators on one NVSwitch of 3,600 Gb/s a link, and on four of 5, 4, 4 and 5 NVLinks."""
+    left = []
+    for rates in ([3600], [1000, 800, 800, 1000]):
+        rows = [f"{gpu} {8 + chip} {rate}Gbps 0.000025ms 0" for gpu in range(8) for chip, rate in enumerate(rates)]
+        ids = " ".join(str(8 + chip) for chip in range(len(rates)))
+        head = f"{8 + len(rates)} 8 {len(rates)} 0 {len(rows)} H100"
+        fabric = fabric_of_text("\n".join([head, ids, *rows]) + "\n", "t", format="ns-3")
+        assert fabric.links.capacity_gbps.sum() == 8 * 3600
+        assert fabric.links.kind.labels.tolist() == ["scale_up"]
+        chips = fabric.nodes.name[fabric.switches].tolist()
+        left.append([round(fabric.without(nodes=[chip]).links.capacity_gbps.sum() / 288) for chip in chips])
+    assert left == [[0], [72, 78, 78, 72]]

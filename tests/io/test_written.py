@@ -149,7 +149,7 @@ def test_nodes_of_one_name_are_told_apart() -> None:
     from topo.io.written import unique_names
 
     names, lost = unique_names(Fabric("n", type(fabric.nodes)(**columns), fabric.ports, fabric.links))
-    assert names == ["a (0x1)", "a (1)", "b", "c"] and "2 nodes share a name" in lost[0]
+    assert names == ["a (0x1)", "a (1)", "b", "c"] and "2 nodes have no name, or one that others have too" in lost[0]
 
 
 def test_air_has_machines_and_their_cables(tmp_path: Path) -> None:

@@ -320,12 +320,12 @@ def test_checker_failure_is_shown() -> None:
     """A cut that is not what it claims must not pass as verified."""
     import dataclasses
 
-    from topo.report.assemble import _verdicts
+    from topo.report.verdict import checked_bounds
 
     fabric = topo.fat_tree(4)
     answer = topo.bisection_bandwidth(fabric)
     wrong = dataclasses.replace(answer, upper_gbps=answer.upper_gbps - 400, lower_gbps=answer.lower_gbps + 400)
-    said = _verdicts(fabric, wrong)
+    said = checked_bounds(fabric, wrong)
     assert all("NOT confirmed" in text for text in said)
 
 

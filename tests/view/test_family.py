@@ -123,3 +123,31 @@ def test_hostile_names_are_escaped() -> None:
     svg = draw_fabric(hostile).svg
     ElementTree.fromstring(svg)
     assert "<script" not in svg
+
+
+def test_boards_and_cubes_are_framed() -> None:
+    drawing = draw_fabric(topo.hamming_mesh([2, 2], [3, 3]))
+    assert paths(drawing.svg, "e").count("M") == 9
+    assert "A frame: one host, such as board-1." in drawing.notes
+    cubes = draw_fabric(topo.tpu_slice([8, 8, 4]))
+    assert paths(cubes.svg, "e").count("M") == 4 * 4, "four cubes on each of four sheets"
+    assert "A frame: one rack, such as cube-1." in cubes.notes
+    assert not paths(draw_fabric(topo.torus([4, 4])).svg, "e")
+
+
+def test_a_twisted_torus_is_no_open_mesh() -> None:
+    twisted = draw_fabric(topo.load("google-tpu-v4-twisted"))
+    # A stub at both ends of the 4 + 4 closing links of each of the four sheets shown, and one before the first heading.
+    assert paths(twisted.svg, "w").count("M") == 4 * 8 * 2 + 1
+    assert "Dashed stubs at the rim: they close on the far side of another sheet, 4 further on." in twisted.notes
+    assert not paths(draw_fabric(topo.mesh([4, 4])).svg, "w")
+    flat = draw_fabric(topo.torus([4, 8], twist=[[1, 2, 4]]))
+    assert paths(flat.svg, "w").count("M") == 8 + 4, "within one sheet they are drawn whole"
+    assert not any("stubs" in note for note in flat.notes)
+
+
+def test_sheets_are_joined_between_their_headings() -> None:
+    ring, full = draw_fabric(topo.torus([4, 4, 4])), draw_fabric(topo.hyperx([4, 4, 4], 1))
+    assert paths(ring.svg, "w").count("M") == 4 * 8 + 2
+    assert paths(full.svg, "g").count("M") == 4 * 8 + 3
+    assert all(any("lines between the headings" in note for note in one.notes) for one in (ring, full))

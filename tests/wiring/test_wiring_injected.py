@@ -27,7 +27,7 @@ import topo
 from topo.fabric import Fabric
 from topo.source import catalog
 from topo.table import Labels
-from topo.wiring import validate
+from topo.wiring import to_text, validate
 from topo.wiring.cabling import Cabling
 from topo.wiring.matching import lay_over, matched_by_name
 
@@ -239,3 +239,18 @@ def random_regular(n: int, degree: int, rng: np.random.Generator) -> Fabric:
     pairs = np.array(graph.edges)
     assembly.connect(switches[pairs[:, 0]], switches[pairs[:, 1]], 400)
     return assembly.finish()
+
+
+@pytest.mark.parametrize("n_faults", [0, 3])
+def test_an_irregular_plan_without_names_and_ports_is_told_to_be_a_bound(n_faults: int) -> None:
+    """In a random graph what a switch is joined to tells less: the answer says that it is only an upper bound."""
+    design = topo.jellyfish(30, 4, 2, seed=1)
+    fabric = inject(design, n_faults, 1, SWITCH_KINDS).fabric if n_faults else design
+    answer = validate(without_ports(without_names(fabric, 1), 1), design, consequence=False)
+    known = least_by_device(fabric, design)
+    assert answer.least_operations <= known <= answer.n_operations
+    assert answer.is_shortest == (answer.n_operations == answer.least_operations) == (n_faults == 0)
+    text = to_text(answer)
+    assert ("only an upper bound; no list has fewer than" in text) == (n_faults > 0)
+    assert answer.summary["operations_standing"] == ("upper bound" if n_faults else "exact")
+    assert any("only an upper bound: another identification may leave fewer" in rule for rule in answer.rules)

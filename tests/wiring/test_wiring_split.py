@@ -168,4 +168,47 @@ def test_fewest_jobs_by_trying_all_pairings(seed: int) -> None:
     assert splits is not None
     best = split_difference(ends_f, ends_p, splits)
     assert len(best) == fewest(wired, planned)
-    assert least_jobs(best, splits) == fewest(wired, planned, may_replace=True)
+    assert least_jobs(best, splits, ends_f, ends_p) == fewest(wired, planned, may_replace=True)
+
+
+@pytest.mark.parametrize("side", ["found", "planned"])
+@pytest.mark.parametrize("seed", range(40))
+def test_a_bound_above_none_where_one_side_says_what_is_one_cable(side: str, seed: int) -> None:
+    """Cables that only the other side has, each of one row and on ports of its own, are a job each; others lie beside.
+
+    Against all pairings of whole cables: the bound is never above them, and meets them where cables only lack.
+    """
+    rng = np.random.default_rng(seed)
+    whole = [{leg: (f"s:{c}/{leg}", f"h{c}:{leg}") for leg in (1, 2)} for c in range(1, int(rng.integers(2, 4)))]
+    plain = [{1: (f"t:{c}", f"k{c}:x")} for c in range(1, int(rng.integers(2, 5)))]
+    more = [] if rng.random() < 0.5 else whole[:1]
+    full, less = plain, whole if not more else whole[1:]
+    if more:  # one split cable lacks on the side that does not speak of any
+        full = [*plain, *whole[1:]]
+        less = whole
+    found, planned = (less, full) if side == "found" else (full, less)
+    fabric, ends_f, ends_p, cable_f, cable_p = board(found, planned)
+    silent = np.full(len(cable_p if side == "found" else cable_f), -1)
+    cables = (cable_f, silent) if side == "found" else (silent, cable_p)
+    splits = splits_of(fabric, ends_f, ends_p, *cables)
+    assert splits is not None
+    best = split_difference(ends_f, ends_p, splits)
+    least = least_jobs(best, splits, ends_f, ends_p)
+    assert len(plain) <= least <= fewest(found, planned, may_replace=True) <= len(best)
+    if not more:
+        assert least >= max(len(whole), len(plain))
+
+
+@pytest.mark.parametrize("n_lacking", [1, 3, 9])
+def test_pure_additions_are_a_job_each_by_the_bound_too(n_lacking: int) -> None:
+    """Found says what is one cable, and every one of them is right; the plan has some plain cables more."""
+    plain = [("leaf-3", str(port), [(f"host-{30 + port}", "nic-1")]) for port in range(1, 10)]
+    rows = [*PLAN, *plain]
+    fabric, ends_f, ends_p, cable_f, _ = board(*(
+        [{leg: (f"{switch}:{port}/{leg}", f"{host}:{leg}") for leg, (host, _) in enumerate(legs, 1)}
+         for switch, port, legs in cables] for cables in (rows[: len(rows) - n_lacking], rows)
+    ))  # fmt: skip
+    splits = splits_of(fabric, ends_f, ends_p, cable_f, np.full(len(ends_p), -1))
+    assert splits is not None
+    best = split_difference(ends_f, ends_p, splits)
+    assert len(best) == least_jobs(best, splits, ends_f, ends_p) == n_lacking

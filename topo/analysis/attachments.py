@@ -14,7 +14,7 @@ from topo.network import Network
 from topo.table import Array
 from topo.twins import equal_rows
 
-__all__ = ["Attachments", "Quotient", "attachments", "collapse_twins", "distinct_sets"]
+__all__ = ["Attachments", "Quotient", "attachments", "collapse_twins", "distinct_sets", "network_parts"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,3 +231,28 @@ def distinct_sets(owner: Array, key: Array, n_owners: int) -> tuple[Array, Array
         n_sets += len(sample)
     start = np.cumsum(np.concatenate(starts))
     return of, start, np.concatenate(keys) if keys else np.empty(0, np.int64)
+
+
+def network_parts(attached: Attachments) -> tuple[tuple[int, ...], int, int]:
+    """Endpoints of each part that relays join, largest first; endpoints in several parts; those joined to nothing.
+
+    Switch chips of scale-up domains count where there is nothing else; endpoints that only the inside of their host
+    joins make a part of their own.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    n = len(attached.endpoints)
+    chip = attached.network.fabric.nodes.kind.is_any("scale_up_switch")[attached.relays][attached.relay]
+    counted = ~chip if (~chip).any() else ~np.zeros(len(chip), bool)
+    _, part = connected_components(attached.adjacency, directed=False)
+    pairs = np.unique(np.stack([attached.endpoint, part[attached.relay].astype(np.int64)], axis=1)[counted], axis=0)
+    sizes = np.bincount(pairs[:, 1])
+    touches = np.bincount(pairs[:, 0], minlength=n)
+    inside = attached.inside[(touches[attached.inside[:, :2]] == 0).all(axis=1)]
+    joined = coo_array((np.ones(len(inside)), (inside[:, 0], inside[:, 1])), shape=(n, n))
+    _, island = connected_components(joined, directed=False)
+    islands = np.bincount(island[touches == 0])
+    alone = int((islands == 1).sum())
+    largest = tuple(sorted([*sizes[sizes > 0].tolist(), *islands[islands > 1].tolist()], reverse=True))
+    return largest, int((touches > 1).sum()), alone

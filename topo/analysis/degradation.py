@@ -9,14 +9,17 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from topo.analysis.failures.classes import demand_label, element_classes, is_symmetric
 from topo.analysis.failures.degraded import share_of
 from topo.analysis.failures.elements import Elements
-from topo.analysis.failures.measures import Measure, measure_of
+from topo.analysis.failures.measures import Measure, Value, measure_of
 from topo.analysis.failures.survivability import standing_elements
 from topo.errors import ParameterError
 from topo.fabric import FORWARDS_ALL, Fabric, State
+from topo.network import Network
 from topo.result import Result, Row, Standing
 from topo.routing.scheme import Routing
+from topo.symmetry import symmetry
 from topo.traffic.demand import Demand
 from topo.units import format_number
 
@@ -104,10 +107,11 @@ def degradation_curve(
     healthy = chosen(state)
     if not 0 < healthy.upper < np.inf:
         raise ParameterError(f"{chosen.name} of {fabric.name!r} is {healthy.upper:g} already without failures")
+    alike = _alike(chosen, every, state) if samples > 1 and 1 in counts else np.arange(len(every))
     points = []
     for count in counts:
         if 1 <= count <= len(every):
-            points.append(_point(chosen, every, healthy.upper, healthy.cut_off, count, samples, seed, state))
+            points.append(_point(chosen, every, alike, healthy, count, samples, seed, state))
     return DegradationCurve(
         fabric=fabric.name,
         measure=chosen.name,
@@ -124,8 +128,8 @@ def degradation_curve(
 def _point(
     measure: Measure,
     every: Elements,
-    healthy: float,
-    cut_off: int,
+    alike: NDArray[np.int64],
+    healthy: Value,
     count: int,
     samples: int,
     seed: int,
@@ -133,13 +137,26 @@ def _point(
 ) -> CurvePoint:
     generator = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(count,)))
     shares, cut = np.empty(samples), np.empty(samples)
+    known: dict[int, Value] = {}
     for i in range(samples):
-        value = measure(every.state(generator.choice(len(every), count, replace=False), base=state))
-        shares[i], cut[i] = share_of(value.lower, healthy), value.cut_off - cut_off
+        down = generator.choice(len(every), count, replace=False)
+        # One down is like every other of its class.
+        key = int(alike[down[0]]) if count == 1 else -1 - i
+        if key not in known:
+            known[key] = measure(every.state(down, base=state))
+        shares[i], cut[i] = share_of(known[key].lower, healthy.upper), known[key].cut_off - healthy.cut_off
     low, high = np.quantile(shares, (0.05, 0.95))
     return CurvePoint(
         count, float(shares.mean()), float(low), float(high), float(shares.min()), float(cut.mean()), samples
     )
+
+
+def _alike(measure: Measure, every: Elements, state: State | None) -> NDArray[np.int64]:
+    """Classes of elements that a verified automorphism exchanges, so that the measure without one is the same."""
+    if not is_symmetric(measure):
+        return np.arange(len(every))
+    found = symmetry(Network.of(every.fabric, state=state), label=demand_label(measure))
+    return element_classes(every, found)
 
 
 def _between_switches(every: Elements) -> Elements:

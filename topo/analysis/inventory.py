@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from topo.analysis.attachments import Attachments, attachments
+from topo.analysis.attachments import attachments, network_parts
 from topo.analysis.injection import injection_of, leaves_a_box, scale_out_injection_of, scale_up_injection_of
 from topo.analysis.paths import Paths, paths_of
 from topo.fabric import FORWARDS_OWN_HOST, Fabric, State
@@ -22,7 +22,6 @@ __all__ = [
     "SwitchGroup",
     "TierPair",
     "inventory",
-    "network_parts",
     "tier_name",
 ]
 
@@ -231,10 +230,7 @@ def inventory(
         present = state.node_present
     endpoints = fabric.endpoints[present[fabric.endpoints]]
     switches = fabric.switches[present[fabric.switches]]
-    there = np.ones(len(fabric.links), bool) if state is None else state.link_mask(fabric)
-    chosen = there & fabric.links.kind.is_any(*network.kinds)
     rates = (state or State()).link_capacity_gbps(fabric)[network.links]
-    classes = _link_classes(network)
     groups = _switch_groups(fabric, switches)
     attached = attachments(network)
     sizes, shared, unattached = network_parts(attached)
@@ -245,16 +241,7 @@ def inventory(
         n_endpoints=len(endpoints),
         n_hosts=_n_hosts(nodes.host.codes[endpoints]),
         n_switches=len(switches),
-        n_links=int(chosen.sum()),
-        n_carrying_links=len(network.links),
-        n_host_links=int(classes[0].sum()),
-        n_fabric_links=int(classes[1].sum()),
-        n_inside_host_links=int(classes[2].sum()),
-        n_service_links=int((~classes.any(axis=0)).sum()),
-        n_loopback_links=int((chosen & (fabric.link_a == fabric.link_b)).sum()),
-        n_one_sided_links=int((chosen & fabric.links.evidence.is_any("one end")).sum()),
-        n_other_links=_by_label(fabric.links.kind, there & ~chosen),
-        n_cables=_n_cables(fabric.links.cable[chosen & leaves_a_box(fabric)]),
+        **_link_counts(network, state),
         n_used_ports=sum(group.n_used_ports for group in groups),
         n_free_ports=sum(group.n_free_ports for group in groups),
         switch_groups=groups,
@@ -285,6 +272,26 @@ def _n_cables(cable: Array) -> int:
 def _by_label(labels: Labels, mask: Array) -> dict[str, int]:
     counts = np.bincount(labels.codes[mask & (labels.codes >= 0)], minlength=len(labels.labels))
     return {str(labels.labels[i]): int(counts[i]) for i in np.flatnonzero(counts)}
+
+
+def _link_counts(network: Network, state: State | None) -> dict[str, Any]:
+    """How many links of what kind are there, and of the network's kinds what they join."""
+    fabric = network.fabric
+    there = np.ones(len(fabric.links), bool) if state is None else state.link_mask(fabric)
+    chosen = there & fabric.links.kind.is_any(*network.kinds)
+    classes = _link_classes(network)
+    return {
+        "n_links": int(chosen.sum()),
+        "n_carrying_links": len(network.links),
+        "n_host_links": int(classes[0].sum()),
+        "n_fabric_links": int(classes[1].sum()),
+        "n_inside_host_links": int(classes[2].sum()),
+        "n_service_links": int((~classes.any(axis=0)).sum()),
+        "n_loopback_links": int((chosen & (fabric.link_a == fabric.link_b)).sum()),
+        "n_one_sided_links": int((chosen & fabric.links.evidence.is_any("one end")).sum()),
+        "n_other_links": _by_label(fabric.links.kind, there & ~chosen),
+        "n_cables": _n_cables(fabric.links.cable[chosen & leaves_a_box(fabric)]),
+    }
 
 
 def _link_classes(network: Network) -> Array:
@@ -385,31 +392,6 @@ def _one_sided_pairs(fabric: Fabric, network: Network, state: State | None) -> t
     alone = replace(every, links=freeze(np.setdiff1d(every.links, network.links)))
     rates = (state or State()).link_capacity_gbps(fabric)[alone.links]
     return _tier_pairs(alone, rates)
-
-
-def network_parts(attached: Attachments) -> tuple[tuple[int, ...], int, int]:
-    """Endpoints of each part that relays join, largest first; endpoints in several parts; those joined to nothing.
-
-    Switch chips of scale-up domains count where there is nothing else; endpoints that only the inside of their host
-    joins make a part of their own.
-    """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    n = len(attached.endpoints)
-    chip = attached.network.fabric.nodes.kind.is_any("scale_up_switch")[attached.relays][attached.relay]
-    counted = ~chip if (~chip).any() else ~np.zeros(len(chip), bool)
-    _, part = connected_components(attached.adjacency, directed=False)
-    pairs = np.unique(np.stack([attached.endpoint, part[attached.relay].astype(np.int64)], axis=1)[counted], axis=0)
-    sizes = np.bincount(pairs[:, 1])
-    touches = np.bincount(pairs[:, 0], minlength=n)
-    inside = attached.inside[(touches[attached.inside[:, :2]] == 0).all(axis=1)]
-    joined = coo_array((np.ones(len(inside)), (inside[:, 0], inside[:, 1])), shape=(n, n))
-    _, island = connected_components(joined, directed=False)
-    islands = np.bincount(island[touches == 0])
-    alone = int((islands == 1).sum())
-    largest = tuple(sorted([*sizes[sizes > 0].tolist(), *islands[islands > 1].tolist()], reverse=True))
-    return largest, int((touches > 1).sum()), alone
 
 
 def _notes(sizes: tuple[int, ...], shared: int, unattached: int, unknown: int) -> tuple[str, ...]:

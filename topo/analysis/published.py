@@ -10,9 +10,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from topo.analysis.attachments import attachments
+from topo.analysis.attachments import attachments, network_parts
 from topo.analysis.injection import injection_of
-from topo.analysis.inventory import network_parts
 from topo.analysis.oversubscription import format_ratio, oversubscription
 from topo.analysis.published_groups import COUNTED_GROUPS
 from topo.analysis.published_inside import COUNTED_INSIDE, Counted, bisection_gbps

@@ -17,9 +17,8 @@ from topo.fabric import (
     NodeTable,
     Origin,
     PortTable,
-    grouped_order,
 )
-from topo.table import Array, Labels, freeze, repeated
+from topo.table import Array, Labels, freeze, grouped_order, repeated
 
 __all__ = ["MOST_ROWS", "Assembly", "numbered", "refuse_too_many"]
 
@@ -46,6 +45,8 @@ def numbered(pattern: str, *counters: ArrayLike) -> NDArray[np.str_]:
 
     >>> numbered("su-{}-leaf-{}", [1, 1, 2], [9, 10, 9]).tolist()
     ['su-1-leaf-09', 'su-1-leaf-10', 'su-2-leaf-09']
+
+    :raises ParameterError: another number of fields than of arrays.
     """
     pieces = pattern.split("{}")
     if len(pieces) != len(counters) + 1:

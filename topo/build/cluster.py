@@ -37,6 +37,11 @@ class ClusterHosts:
 
     ``direct`` gives the numbers of a pod without switches, of template full-mesh-pod, accelerator-torus or tpu-slice.
     Its accelerators are all there is inside, and the whole pod is one host whose members relay for each other only.
+
+    >>> import topo
+    >>> f = topo.cluster(ClusterHosts("dgx-h100", 4), topo.ClosOver(radix=64))
+    >>> len(f.endpoints), int(f.nodes.kind.is_any("scale_up_switch").sum())
+    (32, 16)
     """
 
     template: str
@@ -69,6 +74,12 @@ class StorageNetwork:
     """A folded Clos of its own over the hosts' storage adapters and ``servers`` storage servers.
 
     Every server has ``ports_per_server`` ports of the rate of the hosts' storage ports.
+
+    >>> import topo
+    >>> hosts = topo.ClusterHosts("dgx-h100", 4)
+    >>> f = topo.cluster(hosts, topo.ClosOver(radix=64), storage=StorageNetwork(servers=2, tiers=1))
+    >>> int(f.links.kind.is_any("storage").sum())
+    12
     """
 
     servers: int

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +17,11 @@ from topo.table import Array, Labels
 
 __all__ = [
     "add_ends",
+    "drawn_by",
     "grid_labels",
     "grid_places",
     "lined_up",
+    "listed",
     "meshed",
     "per_dimension",
     "ring_links",
@@ -88,11 +91,35 @@ def switches_with_hosts(
     return switches
 
 
+def listed(values: Sequence[Any], name: str, such_as: Sequence[Any]) -> list[Any]:
+    """The values of a list; what is none is refused with an example of one.
+
+    :raises ParameterError: a single number, text, or a mapping.
+    """
+    if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
+        raise ParameterError(f"{name} is {values!r}; it is a list, such as {such_as}")
+    return list(values)
+
+
+def drawn_by(seed: int) -> np.random.Generator:
+    """What draws by a seed, the same every time.
+
+    >>> int(drawn_by(3).integers(100)) == int(drawn_by(3).integers(100))
+    True
+
+    :raises ParameterError: a seed that is no whole number of at least 0.
+    """
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise ParameterError(f"seed is {seed!r}; it must be a whole number of at least 0")
+    return np.random.default_rng(int(seed))
+
+
 def whole_dimensions(dims: Sequence[int], *, least: int = 2, name: str = "dims") -> list[int]:
     """Sizes of a grid, checked.
 
     :raises ParameterError: no dimension, too many, or a size below ``least``, named with its place.
     """
+    dims = listed(dims, name, [4, 4])
     if not 1 <= len(dims) <= _MOST_DIMENSIONS:
         raise ParameterError(f"{name} lists {len(dims)} sizes; give 1 to {_MOST_DIMENSIONS}")
     positive(**{f"{name}[{i}]": size for i, size in enumerate(dims, 1)})

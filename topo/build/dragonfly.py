@@ -129,6 +129,22 @@ def dragonfly_plus(
     return assembly.finish(Origin(made_by=made_by))
 
 
+def _table_by_kind(pair_links: int | Sequence[Sequence[int]], n_kinds: int) -> NDArray[np.int64]:
+    """Links of a pair of groups, by the kinds of the two."""
+    if not isinstance(pair_links, Sequence):
+        positive(pair_links=pair_links)
+        return np.full((n_kinds, n_kinds), pair_links, np.int64)
+    such_as = f"; {n_kinds} kind(s) of groups need a row and a column each, such as {[[1] * n_kinds] * n_kinds}"
+    table = [list(row) if isinstance(row, Sequence) else [] for row in pair_links]
+    if len(table) != n_kinds or any(len(row) != n_kinds for row in table):
+        raise ParameterError(f"pair_links is {pair_links}{such_as}")
+    positive(**{f"pair_links[{i}][{j}]": n for i, row in enumerate(table, 1) for j, n in enumerate(row, 1)})
+    links = np.array(table, np.int64)
+    if (links != links.T).any():
+        raise ParameterError(f"pair_links is {pair_links}; it must be symmetric: row i, column j as row j, column i")
+    return links
+
+
 @dataclass(frozen=True, eq=False)
 class _Groups:
     """Groups by number: endpoints a switch, and global links of every two (symmetric, 0 on the diagonal)."""
@@ -146,21 +162,12 @@ class _Groups:
         *,
         default: Callable[[int], int],
     ) -> _Groups:
-        kinds = list(groups) if isinstance(groups, Sequence) else None
-        n_kinds = len(kinds) if kinds else 1
-        if isinstance(pair_links, Sequence):
-            table = [list(row) for row in pair_links]
-            if len(table) != n_kinds or any(len(row) != n_kinds for row in table):
-                raise ParameterError(f"pair_links is {table}; {n_kinds} kind(s) of groups need a row and a column each")
+        links = _table_by_kind(pair_links, len(groups) if isinstance(groups, Sequence) else 1)
+        if isinstance(groups, Sequence):
+            kinds = list(groups)
         else:
-            table = [[pair_links] * n_kinds for _ in range(n_kinds)]
-        links = np.array(table, np.int64)
-        if (links != links.T).any() or (links < 1).any():
-            raise ParameterError(
-                f"pair_links is {table}; it must be symmetric, with at least 1 link for every two groups"
-            )
-        if kinds is None:
-            kinds = [groups if isinstance(groups, int) else default(int(links[0, 0]))]
+            kinds = [default(int(links[0, 0])) if groups is None else groups]
+        n_kinds = len(kinds)
         positive(**{f"groups[{i}]" if n_kinds > 1 else "groups": count for i, count in enumerate(kinds, 1)})
         n = sum(kinds)
         if not 2 <= n <= _MOST_GROUPS:
@@ -199,13 +206,15 @@ class _Groups:
             raise ParameterError(
                 f"adapters_per_host is {adapters}, but a group has {width} switches, one for each; use {width} or fewer"
             )
+        if hosts is not None:
+            positive(hosts=hosts)
         places = int(self.p.sum()) * width
         refuse_too_many(float(places), "endpoints")
         n = places if hosts is None else hosts * adapters
-        if hosts is not None:
-            positive(hosts=hosts)
-            if n > places:
-                raise ParameterError(f"hosts is {hosts}, but there are places for {places // adapters}")
+        if n > places:
+            raise ParameterError(
+                f"hosts is {hosts}, but there are places for {places // adapters}; use at most so many"
+            )
         group = np.repeat(np.arange(self.n), self.p * width)[:n]
         return add_ends(assembly, n, adapters_per_host=adapters, pod=Labels(group, self.names))
 

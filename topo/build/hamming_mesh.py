@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from topo.build.assembly import Assembly, numbered, refuse_too_many
 from topo.build.clos import sized_clos
-from topo.build.direct import grid_labels, grid_places, lined_up, ring_links
+from topo.build.direct import grid_labels, grid_places, lined_up, listed, ring_links
 from topo.build.hosts import HostPorts
 from topo.build.layers import positive
 from topo.errors import ParameterError
@@ -70,6 +70,7 @@ def hamming_mesh(
 
 
 def _pair(sizes: Sequence[int], name: str) -> tuple[int, int]:
+    sizes = listed(sizes, name, [4, 4])
     if len(sizes) != 2:
         raise ParameterError(f"{name} lists {len(sizes)} sizes; give 2, across and up")
     positive(**{f"{name}[{i}]": size for i, size in enumerate(sizes, 1)})

@@ -10,6 +10,7 @@ import numpy as np
 from topo.build.assembly import Assembly, numbered, refuse_too_many
 from topo.build.direct import grid_labels, grid_places, meshed, per_dimension, switches_with_hosts, whole_dimensions
 from topo.build.layers import positive
+from topo.errors import ParameterError
 from topo.fabric import Fabric, Origin
 from topo.units import parse_gbps
 
@@ -84,7 +85,9 @@ def flattened_butterfly(
     :raises ParameterError: k or n below 2.
     """
     positive(k=k, n=n)
-    whole_dimensions([k, n], name="k and n")
+    for letter, value in (("k", k), ("n", n)):
+        if value < 2:
+            raise ParameterError(f"{letter} is {value}; the nearest that can be built is 2")
     return hyperx(
         [k] * (n - 1),
         k,

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topo.build.assembly import Assembly, numbered, refuse_too_many
-from topo.build.direct import switches_with_hosts
+from topo.build.direct import drawn_by, switches_with_hosts
 from topo.build.layers import positive
 from topo.errors import ParameterError
-from topo.fabric import Fabric, Origin, expect_fabric, grouped_order
-from topo.table import Array, freeze
+from topo.fabric import Fabric, Origin, expect_fabric
+from topo.table import Array, freeze, grouped_order
 from topo.units import parse_gbps
 
 __all__ = ["is_connected", "jellyfish", "random_graph_like", "random_links"]
@@ -68,7 +68,7 @@ def jellyfish(
         host_gbps=rate if host_gbps is None else parse_gbps(host_gbps),
         radix=radix,
     )
-    a, b = random_links(np.full(switches, links_per_switch), np.random.default_rng(seed))
+    a, b = random_links(np.full(switches, links_per_switch), drawn_by(seed))
     assembly.connect(rows[a], rows[b], rate)
     made_by = f"jellyfish({switches}, {links_per_switch}, {hosts_per_switch}, seed={seed})"
     return assembly.finish(Origin(made_by=made_by))
@@ -94,7 +94,7 @@ def random_graph_like(fabric: Fabric, *, seed: int = 0) -> Fabric:
     rows = np.flatnonzero(switch[fabric.link_a] & switch[fabric.link_b])
     if not len(rows):
         raise ParameterError(f"{fabric.name} has no cables between switches to draw anew")
-    rng = np.random.default_rng(seed)
+    rng = drawn_by(seed)
     rate, kind = fabric.links.capacity_gbps[rows], fabric.links.kind.codes[rows]
     classes = np.unique(np.stack([np.nan_to_num(rate, nan=-1.0), kind]), axis=1, return_inverse=True)[1].ravel()
     for _ in range(_MOST_DRAWS):

@@ -106,6 +106,8 @@ def split_ports(radix: int, taper: float, *, down_gbps: float = 1.0, up_gbps: fl
 
     >>> split_ports(64, 1.0), split_ports(48, 2.0), split_ports(64, 2.0)
     ((32, 32), (32, 16), (42, 21))
+
+    :raises ParameterError: too few ports for that taper.
     """
     for down in range(radix - 1, 0, -1):
         up = math.ceil(down * down_gbps / (taper * up_gbps) - 1e-9)

@@ -31,6 +31,12 @@ class PlanesPlan:
 
     Plane p takes port p of every adapter (``port``), the adapters of rail p (``rail``), or port after port of rail
     after rail (``both``). ``planes``, where given, must be as many as the hosts have.
+
+    >>> import topo
+    >>> hosts = topo.ClusterHosts("dgx-h100", 4, inside=False)
+    >>> f = topo.cluster(hosts, PlanesPlan(topo.ClosOver(tiers=1), by="rail"))
+    >>> f.switches.size, f.nodes.plane.labels.tolist()[:2]
+    (8, ['plane-1', 'plane-2'])
     """
 
     plan: Plan
@@ -110,44 +116,24 @@ def multi_plane(
     positive(hosts=hosts, rails=rails, breakout=breakout)
     link = gbps * breakout if link_gbps is None else parse_gbps(link_gbps)
     assembly = Assembly(name or f"{planes} planes, {hosts} hosts x {rails} adapters")
+    on_rails = fabric == "rail_optimized"
     ports = add_adapters(
-        assembly,
-        hosts,
-        rails=rails,
-        ports=planes,
-        gbps=gbps,
-        hosts_per_unit=hosts_per_unit or hosts,
-        unit="su" if fabric == "rail_optimized" else "",
-        on_rails=fabric == "rail_optimized",
-        part=host_part,
-    )
+        assembly, hosts, rails=rails, ports=planes, gbps=gbps, hosts_per_unit=hosts_per_unit or hosts,
+        unit="su" if on_rails else "", on_rails=on_rails, part=host_part,
+    )  # fmt: skip
     plan: Plan
-    if fabric == "rail_optimized":
+    if on_rails:
         plan = RailPlan(
-            hosts_per_unit=hosts_per_unit or hosts,
-            hosts_per_leaf=hosts_per_leaf,
-            radix=radix,
-            tiers=tiers,
-            uplinks=uplinks,
-            spine_groups=spine_groups,
-            link_gbps=link,
-            breakout=breakout,
-            uplink_breakout=uplink_breakout,
-            ports_per_cage=ports_per_cage,
-            switch_part=switch_part,
-        )
+            hosts_per_unit=hosts_per_unit or hosts, hosts_per_leaf=hosts_per_leaf, radix=radix, tiers=tiers,
+            uplinks=uplinks, spine_groups=spine_groups, link_gbps=link, breakout=breakout,
+            uplink_breakout=uplink_breakout, ports_per_cage=ports_per_cage, switch_part=switch_part,
+        )  # fmt: skip
     else:
         _refuse_foreign(hosts_per_unit=hosts_per_unit, hosts_per_leaf=hosts_per_leaf, uplinks=uplinks)
         sized = sized_clos(
-            hosts * rails,
-            tiers=tiers,
-            radix=radix,
-            taper=taper,
-            link_gbps=link,
-            host_gbps=gbps,
-            breakout=breakout,
+            hosts * rails, tiers=tiers, radix=radix, taper=taper, link_gbps=link, host_gbps=gbps, breakout=breakout,
             uplink_breakout=uplink_breakout,
-        )
+        )  # fmt: skip
         plan = replace(sized, ports_per_cage=ports_per_cage, switch_part=switch_part)
     PlanesPlan(plan, planes=planes).over(assembly, ports)
     return assembly.finish(

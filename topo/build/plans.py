@@ -19,6 +19,10 @@ class ClosOver:
     """The smallest folded Clos that takes every port of the hosts, in order; see :func:`topo.clos` for the numbers.
 
     ``breakout`` host links share a leaf's port as legs of one cable, ``uplink_breakout`` links to spines another.
+
+    >>> import topo
+    >>> topo.cluster(topo.ClusterHosts("dgx-h100", 16, inside=False), ClosOver(radix=64)).switches.size
+    6
     """
 
     tiers: int = 2
@@ -50,7 +54,13 @@ class ClosOver:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RailsOver:
-    """A folded Clos for each rail, and for each port of its adapters, that no switch joins to another."""
+    """A folded Clos for each rail, and for each port of its adapters, that no switch joins to another.
+
+    >>> import topo
+    >>> f = topo.cluster(topo.ClusterHosts("dgx-h100", 16, inside=False), RailsOver(tiers=1))
+    >>> f.switches.size, len(topo.inventory(f).component_sizes)
+    (8, 8)
+    """
 
     tiers: int = 2
     radix: int | Sequence[int] = 64

@@ -26,6 +26,11 @@ class RailPlan:
     ``core_uplinks`` are those of a spine in three tiers (default: as many as it has ports down). ``breakout`` is how
     many host links share a port of a leaf as legs of one cable, ``uplink_breakout`` how many links to spines do.
     Hosts with several ports a rail get a leaf for each.
+
+    >>> import topo
+    >>> f = topo.cluster(topo.ClusterHosts("dgx-h100", 32, inside=False), RailPlan(hosts_per_unit=32))
+    >>> len(f.endpoints), f.switches.size
+    (256, 12)
     """
 
     hosts_per_unit: int

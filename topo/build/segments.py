@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 from topo.build.assembly import Assembly
@@ -82,29 +83,10 @@ def dual_tor(
         switch_part=switch_part,
     )
     assembly = Assembly(name or f"dual-ToR, {segments} segments of {hosts_per_segment} hosts")
-    active = add_adapters(
-        assembly,
-        segments * hosts_per_segment,
-        rails=rails,
-        ports=tors,
-        gbps=gbps,
-        hosts_per_unit=hosts_per_segment,
-        unit="segment",
-        part=host_part,
-    )
+    ports = partial(add_adapters, assembly, rails=rails, ports=tors, gbps=gbps, unit="segment", part=host_part)
+    active = ports(segments * hosts_per_segment, hosts_per_unit=hosts_per_segment)
     if backup_hosts:
-        standby = add_adapters(
-            assembly,
-            segments * backup_hosts,
-            rails=rails,
-            ports=tors,
-            gbps=gbps,
-            hosts_per_unit=backup_hosts,
-            unit="segment",
-            host="backup",
-            is_endpoint=False,
-            part=host_part,
-        )
+        standby = ports(segments * backup_hosts, hosts_per_unit=backup_hosts, host="backup", is_endpoint=False)
         active = replace(active, standby=standby)
     plan.over(assembly, active)
     return assembly.finish(

@@ -13,6 +13,7 @@ from topo.build.direct import (
     grid_labels,
     grid_places,
     lined_up,
+    listed,
     per_dimension,
     ring_links,
     switches_with_hosts,
@@ -56,7 +57,7 @@ def torus(
     """
     sizes = whole_dimensions(dims)
     positive(links=links)
-    if hosts_per_switch:
+    if hosts_per_switch != 0:
         positive(hosts_per_switch=hosts_per_switch)
     rate = parse_gbps(link_gbps)
     assembly = Assembly(name or f"torus {' x '.join(map(str, sizes))}")
@@ -112,7 +113,7 @@ def mesh(
         links=links,
         link_gbps=link_gbps,
         host_gbps=host_gbps,
-        name=name or f"mesh {' x '.join(map(str, dims))}",
+        name=name or f"mesh {' x '.join(map(str, whole_dimensions(dims)))}",
     )
 
 
@@ -153,7 +154,7 @@ def add_accelerators(
 
     :raises ParameterError: a block that does not divide the grid, with the nearest size that does.
     """
-    block = [1] * len(dims) if host_dims is None else list(host_dims)
+    block = [1] * len(dims) if host_dims is None else listed(host_dims, "host_dims", [2, 2])
     if len(block) != len(dims):
         raise ParameterError(f"host_dims lists {len(block)} sizes for {len(dims)} dimensions; give one for each")
     positive(**{f"host_dims[{i}]": size for i, size in enumerate(block, 1)})
@@ -208,14 +209,16 @@ def _shifts(twist: Sequence[Sequence[int]], dims: Sequence[int], around: Sequenc
     """What each dimension's closing links add to the coordinates; shape (dimensions, dimensions)."""
     n = len(dims)
     shift = np.zeros((n, n), np.int64)
-    for item in twist:
+    for item in (listed(one, "an item of twist", [1, 2, 4]) for one in listed(twist, "twist", [[1, 2, 4]])):
+        if any(isinstance(one, bool) or not isinstance(one, (int, np.integer)) for one in item):
+            raise ParameterError(f"twist lists {item}; each is [i, j, s], three whole numbers")
         if len(item) != 3 or not (1 <= item[0] <= n and 1 <= item[1] <= n) or item[0] == item[1]:
             raise ParameterError(
-                f"twist lists {list(item)}; each is [i, j, s], two different dimensions from 1 to {n} and a shift"
+                f"twist lists {item}; each is [i, j, s], two different dimensions from 1 to {n} and a shift"
             )
         i, j, by = int(item[0]) - 1, int(item[1]) - 1, int(item[2])
         if not (around[i] and around[j]):
-            raise ParameterError(f"twist lists {list(item)}, but a dimension without wrap has no rings to twist")
+            raise ParameterError(f"twist lists {item}, but a dimension without wrap has no rings to twist")
         shift[i, j] += by
     both = np.flatnonzero((shift % np.asarray(dims)).any(axis=0) & (shift % np.asarray(dims)).any(axis=1))
     if both.size:

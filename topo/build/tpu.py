@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from topo.build.assembly import Assembly, numbered
-from topo.build.direct import grid_places, lined_up, whole_dimensions
+from topo.build.direct import grid_places, lined_up, listed, whole_dimensions
 from topo.build.torus import add_accelerators, join_rings
 from topo.errors import ParameterError
 from topo.fabric import Fabric, GroupTable, Origin
@@ -47,8 +47,8 @@ def tpu_slice(
 
     :raises ParameterError: sides that make no slice, or no twisted one, with the nearest that do.
     """
-    if len(dims) != 3:
-        raise ParameterError(f"dims lists {len(dims)} sizes; a slice has 3, 4 for a side within one cube")
+    if len(listed(dims, "dims", [8, 8, 8])) != 3:
+        raise ParameterError(f"dims lists {len(dims)} sizes; a slice has 3, such as [8, 8, 8]")
     sizes = whole_dimensions(dims, least=1)
     small = min(sizes) < _CUBE
     _refuse_unbuildable(sizes, small)

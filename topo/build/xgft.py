@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from topo.build.assembly import Assembly, numbered, refuse_too_many
+from topo.build.direct import listed
 from topo.build.layers import SWITCH_WORDS, positive
 from topo.errors import ParameterError
 from topo.fabric import FORWARDS_NOTHING, Fabric, Origin
@@ -37,6 +38,7 @@ def xgft(
 
     :raises ParameterError: lists of unequal length, or counts below 1.
     """
+    children, parents = listed(children, "children", [4, 4]), listed(parents, "parents", [1, 4])
     if len(children) != len(parents) or not 1 <= len(children) <= 9:
         raise ParameterError(
             f"children lists {len(children)} levels and parents {len(parents)}; give 1 to 9, as many of each"

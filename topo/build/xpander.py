@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from topo.build.assembly import Assembly, numbered, refuse_too_many
-from topo.build.direct import switches_with_hosts
+from topo.build.direct import drawn_by, switches_with_hosts
 from topo.build.jellyfish import is_connected
 from topo.build.layers import positive
 from topo.errors import ParameterError
@@ -56,7 +56,7 @@ def xpander(
         host_gbps=rate if host_gbps is None else parse_gbps(host_gbps),
         radix=radix,
     )
-    a, b = _lifted(metanodes, lift, np.random.default_rng(seed))
+    a, b = _lifted(metanodes, lift, drawn_by(seed))
     assembly.connect(rows[a], rows[b], rate)
     return assembly.finish(Origin(made_by=f"xpander({links_per_switch}, {lift}, {hosts_per_switch}, seed={seed})"))
 

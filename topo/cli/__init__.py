@@ -52,7 +52,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     except typer.Exit as stop:
         return stop.exit_code
     except _argument_errors() as error:
-        return _unusable(_usage(error))
+        return _unusable(_usage(error, given))
     except MemoryError:
         return _unusable("the fabric does not fit into memory")
     return 0
@@ -60,6 +60,7 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 _OPTIONS = (
     ("assume_gbps (--assume-gbps on the command line)", "--assume-gbps"),
+    ("load with one_sided=True (--one-sided on the command line)", "take them as there with --one-sided"),
     ("format= (--read-as on the command line)", "--read-as"),
     (" (--endpoints on the command line)", " with --endpoints"),
     ('with keep "none"', "with --keep none"),
@@ -96,9 +97,12 @@ def _argument_errors() -> type[Exception]:
     return cast("type[Exception]", typer.BadParameter.__mro__[2])
 
 
-def _usage(error: BaseException) -> str:
-    said = str(getattr(error, "format_message", error.__str__)()).rstrip(".").replace("Value error, ", "")
-    verb = getattr(getattr(error, "ctx", None), "command_path", None) or "topo"
+def _usage(error: BaseException, given: Sequence[str]) -> str:
+    said = " ".join(str(getattr(error, "format_message", error.__str__)()).replace("Value error, ", "").split())
+    said = said.rstrip(".")
+    context = getattr(error, "ctx", None)
+    # What the parser of options finds comes without a context; the verb is the first word then.
+    verb = getattr(context, "command_path", None) or " ".join(["topo", *(w for w in given[:1] if w.isalpha())])
     return f"{said} ({verb} --help shows what it takes)"
 
 

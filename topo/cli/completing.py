@@ -63,7 +63,7 @@ def completions(words: Sequence[str]) -> Iterator[tuple[str, str]]:
     >>> [word for word, _ in completions(["bis"])], [word for word, _ in completions(["bisect", "--ke"])]
     (['bisect'], ['--keep'])
     >>> [word for word, _ in completions(["bisect", "--keep", ""])]
-    ['host', 'domain', 'none']
+    ['host', 'domain', 'pod', 'none']
     """
     verbs = _verbs()
     *before, current = list(words) or [""]

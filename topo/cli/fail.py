@@ -67,7 +67,7 @@ def fail(
             "--kind",
             metavar="KIND",
             help="What fails for --n-1 and --worst: switch, link, cable, host, ..., or some of a kind such as "
-            "link:leaf-*--spine-*; may be repeated. Default: switch, link.",
+            "link:leaf-*--spine-*; may be repeated. Default: switch, link, and each --group.",
         ),
     ] = None,
     groups: Annotated[
@@ -130,7 +130,7 @@ def fail(
         routing=routing.value,
         beside=tuple(item.value for item in beside or ()) or ("wcmp",),
         single=single,
-        kinds=tuple(kinds or ("switch", "link")),
+        kinds=tuple(kinds or ("switch", "link", *(("group",) if groups else ()))),
         require=require,
         worst=worst,
         method=method.value if method else None,

@@ -139,7 +139,8 @@ def _sweeps(asked: Asked, measure: str | Demand | Measure, state: State | None, 
     """The answers that many evaluations make: here, in other processes, or on a cluster."""
     from topo.analysis.failures.availability import availability
     from topo.analysis.failures.survivability import survivability
-    from topo.cli.running import cluster_executor, progress_bar
+    from topo.cli.running import cluster_executor
+    from topo.progress import part
     from topo.report.drains import drains
 
     if asked.checkpoint is not None and asked.asks_single and asked.asks_over_time:
@@ -148,18 +149,18 @@ def _sweeps(asked: Asked, measure: str | Demand | Measure, state: State | None, 
     with cluster_executor(asked.cluster) as executor:
         run: dict[str, Any] = {"executor": executor, "workers": asked.workers, "checkpoint": asked.checkpoint}
         if asked.asks_single:
-            with progress_bar("any one element down") as progress:
+            with part("any one element down", 0.5 if asked.asks_over_time else 1.0):
                 found.survivability = survivability(
-                    fabric, measure, kinds=asked.kinds, state=state, routing=asked.routing, progress=progress, **run,
+                    fabric, measure, kinds=asked.kinds, state=state, routing=asked.routing, **run,
                     require=0.9 if asked.require is None else asked.require,
                 )  # fmt: skip
             found.by_name["survivability"] = found.survivability
             found.drains = drains(fabric, found.survivability, state=state)
         if asked.asks_over_time:
-            with progress_bar("capacity over time") as progress:
+            with part("capacity over time", 1.0):
                 found.by_name["availability"] = availability(
                     fabric, measure, asked.rates, method=asked.method or "enumeration", state=state,
-                    routing=asked.routing, n_samples=asked.samples, seed=asked.seed, progress=progress, **run,
+                    routing=asked.routing, n_samples=asked.samples, seed=asked.seed, **run,
                 )  # fmt: skip
 
 

@@ -47,7 +47,7 @@ def read_training_job(path: str) -> TrainingJob:
     :raises InputError: the file cannot be read, or a key, a name or a number in it does not fit; with the line.
     """
     document = read_document(path)
-    job = document.checked(JobFile, what="a training job")
+    job = document.checked(JobFile, what="a training job", template="training-job")
     place: tuple[str, ...] = ("model",)
     try:
         shape = model_shape(job.model) if isinstance(job.model, str) else job.model

@@ -13,6 +13,7 @@ __all__ = [
     "Cluster",
     "Down",
     "Endpoints",
+    "Explain",
     "FabricName",
     "Format",
     "FormatOption",
@@ -22,6 +23,7 @@ __all__ = [
     "ReadAs",
     "Seed",
     "Senders",
+    "WiringNames",
     "Workers",
 ]
 
@@ -38,6 +40,7 @@ class Keep(StrEnum):
 
     host = "host"
     domain = "domain"
+    pod = "pod"
     none = "none"
 
 
@@ -119,6 +122,14 @@ Cluster = Annotated[
     typer.Option("--cluster", metavar="ADDRESS", help="Run on the Dask scheduler at this address instead."),
 ]
 
+WiringNames = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="WIRING",
+        help="What was cabled, or will be: a dump, a cable schedule, a fabric; several files or a folder are one.",
+    ),
+]
+
 Against = Annotated[
     list[str] | None,
     typer.Option(
@@ -126,6 +137,13 @@ Against = Annotated[
         metavar="FABRIC|FILE",
         help="The design it should follow: a name, a spec, a schedule, yesterday's dump. Several make one design. "
         "Default: what the majority of the wiring does.",
+    ),
+]
+
+Explain = Annotated[
+    bool,
+    typer.Option(
+        "--explain", help="Also say in three sentences what was computed, what it assumes and what would change it."
     ),
 ]
 

@@ -85,7 +85,8 @@ def place(
         typer.Option(
             "--score",
             metavar="FILE",
-            help="Score the placement in this host file or rank file instead of finding one.",
+            help="Score the placement in this host file or rank file instead of finding one. Without --job or --hosts "
+            "the job is as many whole hosts as the file lists.",
         ),
     ] = None,
     compare: Annotated[
@@ -168,7 +169,7 @@ def place(
         segment=segment,
         block_sizes=_sizes(block_sizes),
     )
-    asked.take_jobs(job or (), hosts, pattern and pattern.value, exclude or (), at_most_leaves)
+    asked.take_jobs(job or (), hosts, pattern and pattern.value, exclude or (), at_most_leaves, score)
     asked.take_busy(busy or ())
     asked.take_others(beside or ())
     answer = ask(asked, score, move=move)

@@ -74,16 +74,21 @@ class Asked:
         pattern: str | None,
         exclude: Sequence[str],
         at_most_leaves: int | None,
+        score: str | None = None,
     ) -> None:
         """The jobs of files, or of so many whole hosts, with constraints added to their own.
+
+        With neither the job is the hosts that the file to ``score`` lists.
 
         :raises ParameterError: both are given, or neither.
         """
         from topo.placement.fold import name_mask
         from topo.placement.job_file import read_job
 
+        if score is not None and not paths and n_hosts is None:
+            n_hosts = _n_listed(score)
         if bool(paths) == (n_hosts is not None):
-            raise ParameterError("a job is --job FILE or --hosts N; give one of them")
+            raise ParameterError("a job is --job FILE ('topo template job' writes one) or --hosts N; give one of them")
         if paths and pattern is not None:
             raise ParameterError(f"--pattern is for --hosts; say it in {paths[0]} (pattern: {pattern})")
         if paths:
@@ -139,7 +144,9 @@ class Asked:
         for word in given:
             path, equals, hosts = word.partition("=")
             if not (path and equals and hosts):
-                raise ParameterError(f"--beside {word!r} is not JOB=HOSTS, such as other.yaml=other-hosts.txt")
+                raise ParameterError(
+                    f"--beside {word!r} is not JOB=HOSTS, a job file and its host file: other.yaml=other-hosts.txt"
+                )
             job = read_job(path)
             placement = _placement_in(self, job, hosts)
             for host in placement.hosts(self.hosts).tolist():
@@ -237,6 +244,18 @@ def _scored(asked: Asked, path: str) -> Answer:
         asked.fabric, placement, asked.job, busy=asked.busy, others=asked.others, state=asked.state
     )
     return Answer(result, placement, affinities=(result,))
+
+
+def _n_listed(path: str) -> int:
+    """How many hosts a host file or rank file lists."""
+    from topo.io.text import read_text
+    from topo.placement.placement import listed_hosts
+
+    text, source = read_text(path)
+    found = len({name for _, _, name in listed_hosts(text, path=source)})
+    if not found:
+        raise InputError("no host in it; list one a line, as topo place --write hostfile does", path=source)
+    return found
 
 
 def _placement_in(asked: Asked, job: Job, path: str) -> Placement:

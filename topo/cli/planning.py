@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ def run_plan(fabric: Fabric, args: PlanOptions) -> int:
 
     made = cabling_plan(fabric, racks=args.racks, prices=args.prices, search_order=args.search_order)
     folder = args.output or f"{file_name(fabric.name)}-plan"
-    files = write_plan(made, folder, xlsx=args.xlsx)
+    can_write_xlsx = find_spec("xlsxwriter") is not None
+    files = write_plan(made, folder, xlsx=args.xlsx and can_write_xlsx)
     if args.format == "json":
         print_json({"plan": made, "files": [str(path) for path in files]})
         return 0
@@ -42,4 +44,6 @@ def run_plan(fabric: Fabric, args: PlanOptions) -> int:
     print_result(made.bill)
     print_heading(f"Written into {folder}")
     print_lines(path.name for path in files)
+    if args.xlsx and not can_write_xlsx:
+        print_lines(["no plan.xlsx: XlsxWriter is not installed; pip install 'topo-fabrics[xlsx]' brings it"])
     return 0

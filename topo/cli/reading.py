@@ -33,12 +33,20 @@ Levels = Annotated[
     str | None,
     typer.Option("--levels", metavar="LABEL,...", help="Labels of Kubernetes nodes that name tiers, highest first."),
 ]
+OneSided = Annotated[
+    bool,
+    typer.Option(
+        "--one-sided",
+        help="Take links that only one end reported as there; else they carry nothing.",
+    ),
+]
 _OPTIONS: dict[str, Any] = {
     "assume_gbps": AssumeGbps,
     "read_as": ReadAs,
     "columns": Columns,
     "host_names": HostNames,
     "levels": Levels,
+    "one_sided": OneSided,
 }
 
 
@@ -51,13 +59,14 @@ class Reading:
     columns: str | None = None
     host_names: list[str] | None = None
     levels: str | None = None
+    one_sided: bool = False
 
     def load(self, fabric: str | Sequence[str]) -> Fabric:
         """The fabric of one name or file, or that several files make together."""
         from topo.source import load
 
         names = [fabric] if isinstance(fabric, str) else list(fabric)
-        return load(names, assume_gbps=self.assume_gbps, format=self.read_as, **self.tables())
+        return load(names, assume_gbps=self.assume_gbps, format=self.read_as, one_sided=self.one_sided, **self.tables())
 
     def tables(self) -> dict[str, Any]:
         """The options for tables and bare graphs, as keywords of the library."""
@@ -78,10 +87,13 @@ def reads_fabrics(verb: Callable[..., None]) -> Callable[..., None]:
     own = inspect.signature(verb).parameters
     # 'topo place --hosts' is the size of the job.
     kinds = _OPTIONS | ({"host_names": _HostNamesAlone} if "hosts" in own else {})
+    if "against" in own:
+        # A link that one end reports is a finding of its own there.
+        kinds = {key: kind for key, kind in kinds.items() if key != "one_sided"}
     for name, parameter in own.items():
         if name == "reading":
             parameters += [
-                inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+                inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=getattr(PLAINLY, key), annotation=kind)
                 for key, kind in kinds.items()
             ]
         else:
@@ -89,7 +101,7 @@ def reads_fabrics(verb: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(verb)
     def run(**given: Any) -> None:
-        reading = Reading(**{key: given.pop(key) for key in _OPTIONS})
+        reading = Reading(**{key: given.pop(key) for key in _OPTIONS if key in given})
         verb(**given, reading=reading)
 
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from topo.cli.options import Against, Output
+from topo.cli.options import Against, Output, WiringNames
 from topo.cli.reading import PLAINLY, Reading, reads_fabrics
 
 __all__ = ["ListFormat", "repair"]
@@ -24,13 +24,7 @@ class ListFormat(StrEnum):
 
 @reads_fabrics
 def repair(
-    wiring: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="WIRING",
-            help="What was cabled: a dump, a cable schedule, a fabric; several files or a folder are one.",
-        ),
-    ],
+    wiring: WiringNames,
     against: Against = None,
     accept: Annotated[
         str | None,

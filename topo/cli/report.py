@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from topo.cli.options import Endpoints, FabricName, Keep
+from topo.cli.options import Endpoints, Explain, FabricName, Keep
 from topo.cli.reading import PLAINLY, Reading, reads_fabrics
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def report(
         typer.Option(
             "--sections",
             metavar="KEY,...",
-            help="Only these sections, however long they take: goodput, main-numbers, tiers, map, fabric, "
+            help="Only these sections, however long they take: goodput, measured, main-numbers, tiers, map, fabric, "
             "published, inventory, paths, oversubscription, bisection, throughput, collisions, failures, placement, "
             "step, wiring, bill, notes, assumptions.",
         ),
@@ -66,6 +66,14 @@ def report(
         list[str] | None,
         typer.Option("--beside", metavar="JOB=HOSTS", help="A job that is there already; may be repeated."),
     ] = None,
+    measured: Annotated[
+        str | None,
+        typer.Option("--measured", metavar="FILE", help="What an nccl-tests program printed: a section more."),
+    ] = None,
+    counters: Annotated[
+        str | None,
+        typer.Option("--counters", metavar="FILE", help="Port counters as 'topo collective' takes them, beside loads."),
+    ] = None,
     compare: Annotated[
         list[str] | None,
         typer.Option(
@@ -75,20 +83,28 @@ def report(
             "schedulers to show instead. Default then: slurm-tree,kueue-bestfit.",
         ),
     ] = None,
+    explain: Explain = False,
     reading: Reading = PLAINLY,
 ) -> None:
     """Write all answers about a fabric to one file that needs nothing else, and print the main numbers."""
     from topo.cli.printing import print_lines, print_screen
+    from topo.errors import ParameterError
     from topo.output import file_name, plain, write_whole
     from topo.report import make_report
+    from topo.report.measured import MeasuredAsked
 
     loaded = reading.load(fabric)
     if compare and job is None:
+        if explain:
+            raise ParameterError("--explain goes with the report of one fabric; 'topo compare --explain' explains two")
         _beside([*map(reading.load, compare), loaded], output, format or _by_ending(output))
         return
     chosen = None if sections is None else [key.strip() for key in sections.split(",")]
     asked, notes = _placement(loaded, job, busy, beside, compare)
-    made = make_report(loaded, endpoints=endpoints or None, keep=keep and keep.value, sections=chosen, placement=asked)
+    made = make_report(
+        loaded, endpoints=endpoints or None, keep=keep and keep.value, sections=chosen, placement=asked,
+        explain=explain, measured=MeasuredAsked(measured, counters) if measured or counters else None,
+    )  # fmt: skip
     write = {
         ReportFormat.html: made.to_html,
         ReportFormat.md: made.to_markdown,

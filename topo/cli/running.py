@@ -1,10 +1,9 @@
-"""Where the work of a verb runs, what it may have down, and the progress people see."""
+"""Where the work of a verb runs, and what it may have down."""
 
 from __future__ import annotations
 
 import socket
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -15,9 +14,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from topo.fabric import Fabric, State
-    from topo.sweep import Progress
 
-__all__ = ["cluster_executor", "given_state", "grouped", "progress_bar"]
+__all__ = ["cluster_executor", "given_state", "grouped"]
 
 _WAIT_S = 10
 
@@ -95,32 +93,3 @@ def _client(distributed: Any, address: str) -> Any:
     except (OSError, ValueError) as error:  # ValueError: no address of a known form
         reason = str(getattr(error, "strerror", None) or error or type(error).__name__).splitlines()[0]
         raise InputError(f"no Dask scheduler answers at --cluster {address}: {reason}") from None
-
-
-@contextmanager
-def progress_bar(label: str) -> Iterator[Callable[[Progress], None] | None]:
-    """A bar with the time left on standard error, where that is a terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bar
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[left]}"),
-    )
-    from topo.cli.waiting import hidden_sign
-
-    with hidden_sign(), Bar(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False) as bar:
-        task = bar.add_task(label, total=None, left="")
-
-        def show(at: Progress) -> None:
-            left = f"{at.left_s:,.0f} s left" if at.done < at.total else ""
-            bar.update(task, completed=at.done, total=at.total, left=left)
-
-        yield show

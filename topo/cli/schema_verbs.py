@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from topo.cli.schemas import DRAFT, answer_schema, result_classes
+from topo.cli.schemas import DRAFT, answer_schema, hints_of, result_classes, schema_of
+from topo.view.tiers import Drawing
 
 __all__ = ["VERB_SCHEMAS", "verb_schema"]
 
@@ -24,9 +25,21 @@ _IDENTITY: dict[str, Any] = {
 _NOT_COMPUTED: dict[str, Any] = {
     "type": "object", "properties": {"error": _TEXT}, "required": ["error"], "additionalProperties": False,
 }  # fmt: skip
+_FAILED: dict[str, Any] = {
+    "type": "object", "properties": {"error": _TEXT, "kind": _TEXT}, "required": ["error", "kind"],
+    "additionalProperties": False,
+}  # fmt: skip
+_LEFT_OUT: dict[str, Any] = {
+    "type": "object", "properties": {"left_out": _TEXT}, "required": ["left_out"], "additionalProperties": False,
+}  # fmt: skip
 _EXPLANATIONS: dict[str, Any] = {
     "type": "array",
-    "items": {"type": "object", "properties": dict.fromkeys(("of", "computed", "assumes", "changes"), _TEXT)},
+    "items": {
+        "type": "object",
+        "properties": dict.fromkeys(("of", "computed", "assumes", "changes"), _TEXT),
+        "required": ["of", "computed", "assumes", "changes"],
+        "additionalProperties": False,
+    },
 }
 _NAMED = {"fabric_name": _TEXT, "notes": _OBJECTS}
 
@@ -43,6 +56,12 @@ class _Forms:
             self.definitions[name] = {}
             self.definitions[name] = answer_schema(result_classes()[name], self.definitions)
         return {"$ref": f"#/$defs/{name}"}
+
+    def several(self, kind: type, names: Sequence[str]) -> dict[str, Any]:
+        """An object with some fields of a dataclass that is no answer itself."""
+        hints = hints_of(kind)
+        keys = {name: schema_of(hints[name], self.definitions) for name in names}
+        return {"type": "object", "properties": keys, "required": list(keys), "additionalProperties": False}
 
     def mapping(self, needed: dict[str, Any], optional: dict[str, Any] | None = None) -> dict[str, Any]:
         """An object of these keys."""
@@ -73,7 +92,50 @@ def _show(forms: _Forms) -> dict[str, Any]:
 
 
 def _report(forms: _Forms) -> dict[str, Any]:
-    return {"type": "object", "properties": {"fabric": {"type": "object"}}, "required": ["fabric"]}
+    """A report of one fabric, or of several side by side."""
+    from topo.report.assemble import ANSWERS, CLASSES
+    from topo.result import Row
+
+    answers = {
+        "inventory": "Inventory", "oversubscription": "Oversubscription", "bisection": "Bisection",
+        "expected": "PublishedNumbers",
+    }  # fmt: skip
+    asked = {key: {"anyOf": [forms.of(name), _FAILED]} for key, name in answers.items()}
+    of_section = {key: forms.several(kind, ANSWERS[key]) for key, kind in CLASSES.items()}
+    of_section |= {"wiring": forms.of("Validation"), "bill": forms.of("CablingPlan")}
+    more = {key: {"anyOf": [form, _LEFT_OUT, _FAILED]} for key, form in of_section.items()}
+    tiers = forms.several(Drawing, ("alt", "notes"))
+    tiers["properties"] |= {"switches": _OBJECTS, "links": _OBJECTS}
+    rows = {"type": "array", "items": schema_of(Row, forms.definitions)}
+    said = {
+        "fabric": _IDENTITY, "verdict": _TEXT, "headline": _TEXT, "main_numbers": rows, "tiers": tiers, **asked,
+        "bisection_halves": {"type": "array", "items": _TEXTS}, "bisection_checks": _TEXTS, "notes": _OBJECTS,
+        "assumptions": _TEXTS,
+    }  # fmt: skip
+    return {"anyOf": [forms.mapping(said, more), forms.beside("FabricComparison", {})]}
+
+
+def _map(forms: _Forms) -> dict[str, Any]:
+    """What a map draws: groups, units and links as columns, entry i of each being of the same one."""
+
+    def columns(**kinds: Any) -> dict[str, Any]:
+        keys = {key: {"type": "array", "items": kind} for key, kind in kinds.items()}
+        return {"type": "object", "properties": keys, "required": list(keys), "additionalProperties": False}
+
+    whole, rate = {"type": "integer"}, {"type": ["number", "null"]}
+    of_units = dict.fromkeys(("tier", "group", "members", "endpoints", "part", "rail", "plane", "pod"), whole)
+    links = columns(a=whole, b=whole, n=whole, gbps=rate, rail=whole, plane=whole)
+    links["properties"] |= {key: {"type": "array", "items": whole} for key in ("ab", "ba")}
+    finding = {"type": "array", "prefixItems": [_TEXT, _TEXT, {"type": "array", "items": whole}], "items": False}
+    return forms.mapping(
+        {
+            "fabric": _TEXT, "alt": _TEXT, "title": _TEXT, "load": _TEXT, "note": _TEXT,
+            "words": {"type": "object", "additionalProperties": _TEXT},
+            "groups": columns(parent=whole, label=_TEXT), "units": columns(name=_TEXT, **of_units), "links": links,
+            "labels": columns(rail=_TEXT, plane=_TEXT, pod=_TEXT, part=_TEXT),
+            "findings": {"type": "array", "items": {**finding, "minItems": 3}},
+        }
+    )  # fmt: skip
 
 
 def _collective(forms: _Forms) -> dict[str, Any]:
@@ -143,6 +205,7 @@ VERB_SCHEMAS: dict[str, Callable[[_Forms], dict[str, Any]]] = {
     "list": lambda forms: {"anyOf": [forms.beside("Catalog", {}), forms.beside("SpecKeys", {})]},
     "show": _show,
     "report": _report,
+    "map": _map,
     "compare": lambda forms: forms.beside("FabricComparison", {}),
     "bisect": _bisect,
     "throughput": _throughput,

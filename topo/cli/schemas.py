@@ -19,7 +19,7 @@ import numpy as np
 
 from topo.result import Result, Standing
 
-__all__ = ["DRAFT", "answer_schema", "result_classes", "result_schema", "schema_of"]
+__all__ = ["DRAFT", "answer_schema", "hints_of", "result_classes", "result_schema", "schema_of"]
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _PLAIN: dict[Any, dict[str, Any]] = {
@@ -132,7 +132,7 @@ def _any_of(schemas: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _object(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     """A dataclass as its fields that are shown, and what it derives."""
-    hints = _hints(kind)
+    hints = hints_of(kind)
     properties = {
         f.name: schema_of(hints.get(f.name, Any), definitions)
         for f in dataclasses.fields(kind)
@@ -145,7 +145,7 @@ def _object(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _hints(kind: type) -> dict[str, Any]:
+def hints_of(kind: type) -> dict[str, Any]:
     """The types of a class's fields, also those whose names are imported for checkers alone."""
     found: dict[str, Any] = {}
     for owner in reversed(kind.__mro__):

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from topo.cli.printing import tell
+from topo.view.text import sentence
 
 if TYPE_CHECKING:
     from topo.design.choosing import Candidates
@@ -19,34 +23,50 @@ def write_comparison(found: FabricComparison, format: str, output: str | None) -
     """The comparison to a file or standard output."""
     tell(found)
     if format == "html":
-        from topo.report.content import Grid, Section, Text
+        from topo.report.content import Grid, Section
 
-        notes = [*found.standings, *(f"not computed: {text}" for text in found.not_computed)]
         sections = [
             Section("sides", "Side by side", [Grid(("", *found.names), tuple(found.cells()), "", "* differs")]),
-            Section("differences", "What differs", [Text(text) for text in found.differences]),
-            Section("standing", "How sure this is", [Text(text) for text in notes]),
+            Section("differences", "What differs", [Grid(("what", "least", "most", "times"), found.spans)]),
+            _sure(found.standing_rows, [f"not computed: {text}" for text in found.not_computed]),
         ]
         _write(_page(found.title, " and ".join(found.names), sections), output)
     else:
-        _write(found.to_json() if format == "json" else str(found), output)
+        _write(found.to_json() if format == "json" else found.text(_columns(output)), output)
 
 
 def write_candidates(found: Candidates, format: str, output: str | None) -> None:
     """The candidates to a file or standard output."""
     tell(found)
     if format == "html":
-        from topo.report.content import Grid, Section, Text
+        from topo.report.content import Grid, Section
 
         tables = [Grid(head, tuple(rows)) for head, rows in found.tables()]
         sections = [
-            Section("candidates", "Candidates", [*tables, *(Text(text) for text in found.legend)]),
-            Section("verdicts", "Why", [Text(text) for text in found.verdicts]),
-            Section("standing", "How sure this is", [Text(text) for text in found.standings]),
+            Section("candidates", "Candidates", [*tables, Grid(("sign or head", "what it means"), found.meanings)]),
+            Section("verdicts", "Why", [Grid(("family", "verdict", "built as", "why"), found.reasons)]),
+            _sure(found.standing_rows, (*found.remarks, *(f"not computed: {text}" for text in found.not_computed))),
         ]
         _write(_page(found.title, found.asked, sections), output)
     else:
-        _write(found.to_json() if format == "json" else str(found), output)
+        _write(found.to_json() if format == "json" else found.text(_columns(output)), output)
+
+
+def _columns(output: str | None) -> int:
+    """Letters of a line: those of the screen, or as many as suit a file."""
+    from topo.design.table_text import COLUMNS
+
+    on_screen = output is None and (sys.stdout.isatty() or "COLUMNS" in os.environ)
+    return shutil.get_terminal_size((COLUMNS, 24)).columns if on_screen else COLUMNS
+
+
+def _sure(rows: Sequence[tuple[str, str, str]], remarks: Sequence[str]) -> Section:
+    """The standing of every measure, then what else is to be said."""
+    from topo.report.content import Grid, Section, Text
+
+    said = tuple((what, of or "all", standing) for what, of, standing in rows)
+    grid = Grid(("what", "of", "standing"), said)
+    return Section("standing", "How sure this is", [grid, *(Text(sentence(text)) for text in remarks)])
 
 
 def _page(title: str, headline: str, sections: list[Section]) -> str:

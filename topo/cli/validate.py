@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from topo.cli.options import Against, Output
+from topo.cli.options import Against, Output, WiringNames
 from topo.cli.reading import PLAINLY, Reading, reads_fabrics
 
 __all__ = ["AnswerFormat", "FailOn", "validate"]
@@ -33,13 +33,7 @@ class FailOn(StrEnum):
 
 @reads_fabrics
 def validate(
-    wiring: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="WIRING",
-            help="What was cabled, or will be: a dump, a cable schedule, a fabric; several files or a folder are one.",
-        ),
-    ],
+    wiring: WiringNames,
     against: Against = None,
     accept: Annotated[
         str | None,

@@ -14,7 +14,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from topo.cli.options import Output
+from topo.cli.options import Explain, Output
 from topo.cli.printing import answers_told, explanations_text
 from topo.cli.waiting import sign_of_life
 from topo.errors import ParameterError
@@ -24,15 +24,11 @@ __all__ = ["shared_options", "with_shared_options"]
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="Print nothing but errors; files are written, the exit status tells.")
 ]
-Explain = Annotated[
-    bool,
-    typer.Option(
-        "--explain", help="Also say in three sentences what was computed, what it assumes and what would change it."
-    ),
-]
 _SHARED: dict[str, tuple[Any, Any]] = {"output": (Output, None), "explain": (Explain, False), "quiet": (Quiet, False)}
-_NO_ANSWER = frozenset({"completion", "convert", "doctor", "list", "map", "report", "schema", "template"})
+_NO_ANSWER = frozenset({"completion", "convert", "doctor", "list", "schema", "template"})
 """Verbs that compute no single answer which could be explained."""
+_EXPLAIN_THEMSELVES = frozenset({"map", "report"})
+"""Verbs that put explanations into the file they write."""
 
 
 def shared_options(name: str, function: Callable[..., None]) -> dict[str, inspect.Parameter]:
@@ -60,6 +56,7 @@ def with_shared_options(name: str, function: Callable[..., None]) -> Callable[..
         quiet = given.pop("quiet", False)
         output = given.pop("output") if "output" in added else None
         explain = given.pop("explain") if "explain" in added else bool(given.get("explain"))
+        explain = explain and name not in _EXPLAIN_THEMSELVES
         if explain and given.get("format") not in (None, "text", "json"):
             raise ParameterError(f"--explain goes with --format text and json, not {given['format']}")
         _run(name, lambda: function(**given), output, quiet, explain)

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
-from topo.design.compare import html_table, text_table
-from topo.design.families import FAMILIES, Plan, random_plan
-from topo.design.measures import MEASURES, standings_of
+from topo.design.families import FAMILIES, Plan, RefusedError, random_plan
+from topo.design.measures import MEASURES, cables_by_kind, standing_rows, standings_of
 from topo.design.numbers import FabricNumbers, numbers_of, price_list
 from topo.design.pareto import best_in, dismissal, dominators
 from topo.design.prices import PriceList
 from topo.design.requirements import Requirements
+from topo.design.table_text import COLUMNS, folded_table, html_table, with_units, wrapped
 from topo.errors import ParameterError, TopoError
 from topo.fabric import Fabric
 from topo.result import Result, Row, hidden
@@ -28,9 +28,21 @@ __all__ = ["YARDSTICK", "Candidate", "Candidates", "candidates"]
 YARDSTICK = "random graph"
 """The candidate that the others are measured against; it neither is dismissed nor dismisses."""
 
-_SIZE = ("n_switches", "n_cables", "n_copper", "n_optical", "n_transceivers", "power_kw", "price")
+_SIZE = ("n_switches", "n_cables", "n_transceivers", "power_kw", "price")
 _WORK = ("diameter_hops", "joined_share", "bisection", "even_share", "hashed_share", "n1_share", "n1_cut_off")
 _WORDS = {"best": "*", "dismissed": "", "cannot": "x", "yardstick": "="}
+_VERDICTS = {"best": "Pareto-best", "dismissed": "dismissed", "cannot": "cannot", "yardstick": "yardstick"}
+_SIGNS = (
+    ("*", "Pareto-best"),
+    ("x", "does not meet a requirement"),
+    ("=", "yardstick, a random graph of the same equipment"),
+    ("no sign", "another is at least as good in everything"),
+)
+_MARKS = (
+    ("a-b", "between a and b"),
+    ("±", "95 % interval"),
+    ("≤", "no more than that, as not every failure was tried"),
+)
 _ALLOWED = 1.01
 _LONG = ("torus", YARDSTICK, "dragonfly")
 _UNJUDGED = (
@@ -50,7 +62,7 @@ class Candidate:
 
     ``verdict`` is ``best`` (no other is at least as good in everything and better in something), ``dismissed``,
     ``cannot`` (it does not meet a requirement) or ``yardstick``; ``reason`` says why in words. ``largest`` is the most
-    accelerators that the family can have with that switch, None without an end.
+    accelerators that the family can have with that switch, None without an end or where nothing can be built of it.
     """
 
     family: str
@@ -94,42 +106,78 @@ class Candidates(Result):
         return [(one, one.numbers) for one in self.candidates if one.numbers is not None]
 
     def tables(self) -> list[tuple[tuple[str, ...], list[tuple[str, ...]]]]:
-        """Head and rows of two tables: what each takes, and what it gives."""
-        out = []
-        for keys in (_SIZE, _WORK):
-            measures = [measure for measure in MEASURES if measure.key in keys]
-            sized = keys == _WORK
-            head = ("", "family", *(measure.head for measure in measures), *(["largest"] if sized else []))
-            rows = [
-                (_WORDS[one.verdict], one.family, *(measure.text(found) for measure in measures),
-                 *([_most(one.largest)] if sized else []))
-                for one, found in self._built
-            ]  # fmt: skip
-            out.append((head, rows))
-        return out
+        """Head and rows of two tables: what each takes, and what it gives; a unit that all cells share is in the head.
+
+        A family that cannot be built has no numbers, but for the most accelerators that it can have.
+        """
+        return [self._table(self._takes()), self._table(self._gives())]
+
+    def _takes(self) -> list[tuple[str, list[str]]]:
+        columns = []
+        for measure in (one for one in MEASURES if one.key in _SIZE):
+            columns.append((measure.head, [_cell(one, measure.text) for one in self.candidates]))
+            if measure.key == "n_cables":
+                kinds = sorted({kind for _, found in self._built for kind in cables_by_kind(found)})
+                columns += [(kind, [_of_kind(one, kind) for one in self.candidates]) for kind in kinds]
+        return columns
+
+    def _gives(self) -> list[tuple[str, list[str]]]:
+        chosen = [measure for measure in MEASURES if measure.key in _WORK]
+        columns = [(measure.head, [_cell(one, measure.text) for one in self.candidates]) for measure in chosen]
+        return [*columns, ("largest", [_most(one) for one in self.candidates])]
+
+    def _table(self, columns: list[tuple[str, list[str]]]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        signs, families = [_WORDS[one.verdict] for one in self.candidates], [one.family for one in self.candidates]
+        shown = [with_units(head, cells) for head, cells in columns]
+        head = ("", "family", *(name for name, _ in shown))
+        return head, list(zip(signs, families, *(cells for _, cells in shown), strict=True))
+
+    @property
+    def meanings(self) -> tuple[tuple[str, str], ...]:
+        """Signs, marks and heads of the tables, and what each of them means."""
+        shown = {measure.head: measure.label for measure in MEASURES if measure.key in _SIZE + _WORK}
+        return (
+            *_SIGNS,
+            *((head, label) for head, label in shown.items() if head != label),
+            ("largest", "accelerators the family can have with that switch"),
+            *_MARKS,
+        )
 
     @property
     def legend(self) -> tuple[str, ...]:
-        """What the signs and heads mean."""
-        shown = {measure.head: measure.label for measure in MEASURES if measure.key in _SIZE + _WORK}
-        signs = "* Pareto-best; x does not meet a requirement; = yardstick: a random graph of the same equipment"
-        heads = "; ".join(f"{head}: {label}" for head, label in shown.items() if head != label)
-        return signs, f"{heads}; largest: accelerators the family can have with that switch"
+        """The meanings as two sentences: of the signs, of the heads and marks."""
+        signs = "; ".join(f"{sign} {text}" for sign, text in _SIGNS)
+        heads = "; ".join(f"{head}: {text}" for head, text in self.meanings[len(_SIGNS) :])
+        return signs, heads
+
+    @property
+    def reasons(self) -> tuple[tuple[str, str, str, str], ...]:
+        """Family, verdict, what was built, and why, of each candidate."""
+        return tuple((one.family, _VERDICTS[one.verdict], one.note, one.reason) for one in self.candidates)
 
     @property
     def verdicts(self) -> tuple[str, ...]:
         """A sentence on each candidate."""
-        words = {"best": "Pareto-best: ", "dismissed": "dismissed: ", "cannot": "cannot: ", "yardstick": "yardstick: "}
         return tuple(
-            f"{one.family}{f' ({one.note})' if one.note else ''}: {words[one.verdict]}{one.reason}"
-            for one in self.candidates
+            f"{family}{f' ({note})' if note else ''}: {verdict}: {reason}"
+            for family, verdict, note, reason in self.reasons
         )
+
+    @property
+    def standing_rows(self) -> tuple[tuple[str, str, str], ...]:
+        """How sure each measure is: what it is, of which candidates ('' for all), its standing."""
+        return standing_rows([one.family for one, _ in self._built], [numbers for _, numbers in self._built])
 
     @property
     def standings(self) -> tuple[str, ...]:
         """How sure the measures are, those alike said once."""
         families, found = [one.family for one, _ in self._built], [numbers for _, numbers in self._built]
-        return (*standings_of(families, found), _ROUTES, _UNJUDGED)
+        return (*standings_of(families, found), *self.remarks)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What holds of all numbers, and what none of them says."""
+        return _ROUTES, _UNJUDGED
 
     @property
     def not_computed(self) -> tuple[str, ...]:
@@ -144,22 +192,39 @@ class Candidates(Result):
         for one, found in self._built:
             chosen = [measure for measure in MEASURES if measure.key in _SIZE + _WORK]
             said = ", ".join(f"{measure.head} {measure.text(found)}" for measure in chosen)
-            rows.append(Row(one.family, f"{said}, largest {_most(one.largest)}"))
+            kinds = ", ".join(f"{count:,} {kind}" for kind, count in cables_by_kind(found).items())
+            rows.append(Row(one.family, f"{said}, largest {_most(one)}; cables: {kinds or '-'}"))
         return rows + [Row("verdict", text) for text in self.verdicts]
 
     def __str__(self) -> str:
-        lines = [f"{self.title}: {self.asked}"]
+        return self.text()
+
+    def text(self, width: int = COLUMNS) -> str:
+        """All of it for a screen of ``width`` letters."""
+        lines = wrapped([f"{self.title}: {self.asked}"], width)
         for head, rows in self.tables():
-            lines += ["", *text_table(head, rows)]
-        lines += ["", *self.legend, "", *self.verdicts, "", *self.standings]
-        return "\n".join([*lines, *(f"not computed: {text}" for text in self.not_computed)])
+            lines += ["", *folded_table(head, rows, width=width, keep=2)]
+        missing = (f"not computed: {text}" for text in self.not_computed)
+        for part in (self.legend, self.verdicts, self.standings):
+            lines += ["", *wrapped(part, width)]
+        return "\n".join([*lines, *wrapped(missing, width)])
 
     def _repr_html_(self) -> str:
         return "".join(html_table(self.asked, head, rows) for head, rows in self.tables())
 
 
-def _most(largest: int | None) -> str:
-    return "no end" if largest is None else f"{largest:,}"
+def _cell(one: Candidate, text: Callable[[FabricNumbers], str]) -> str:
+    return "-" if one.numbers is None else text(one.numbers)
+
+
+def _of_kind(one: Candidate, kind: str) -> str:
+    return _cell(one, lambda numbers: f"{cables_by_kind(numbers).get(kind, 0):,}")
+
+
+def _most(one: Candidate) -> str:
+    if one.largest is None:
+        return "-" if one.numbers is None else "no end"
+    return f"{one.largest:,}"
 
 
 def candidates(
@@ -207,7 +272,9 @@ def _made(name: str, family: Any, asked: Requirements, prices: PriceList, seed: 
         plan: Plan = family(asked)
         fabric = plan.build()
     except TopoError as error:
-        return Candidate(name, "cannot", str(error), None, "", None)
+        return Candidate(
+            name, "cannot", str(error), error.largest if isinstance(error, RefusedError) else None, "", None
+        )
     numbers = numbers_of(fabric, prices=prices, seed=seed)
     return Candidate(name, "", "", plan.largest, plan.note, numbers, fabric)
 
@@ -276,7 +343,7 @@ def _nearest(word: str, made: Sequence[Candidate]) -> str:
         for one, found in built
         for value, text in [
             {
-                "growth": (-(one.largest or math.inf), f"{_most(one.largest)} accelerators"),
+                "growth": (-(one.largest or math.inf), f"{_most(one)} accelerators"),
                 "power": (found.power_kw, f"{format_number(round(found.power_kw or 0))} kW"),
                 "price": (found.price, f"{format_number(round(found.price or 0))} {found.currency}"),
                 "share": (-(found.even_share or 0.0), f"{100 * (found.even_share or 0.0):.3g} %"),
@@ -301,7 +368,7 @@ def _judged(made: Sequence[Candidate]) -> list[Candidate]:
         elif not above[one.family]:
             out.append(_with(one, "best", best_in(one.family, able)))
         else:
-            by = next(name for name in above[one.family] if not above[name])
+            by = next((name for name in above[one.family] if not above[name]), above[one.family][0])
             out.append(_with(one, "dismissed", dismissal(by, able[one.family], able[by])))
     return out
 

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import html
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from topo.design.measures import MEASURES, MeasureOf, standings_of
+from topo.design.measures import MEASURES, MeasureOf, standing_rows, standings_of
 from topo.design.numbers import FabricNumbers, numbers_of, price_list
 from topo.design.prices import PriceList
+from topo.design.table_text import COLUMNS, folded_table, html_table, wrapped
 from topo.errors import ParameterError
 from topo.fabric import Fabric, expect_fabric
-from topo.output import plain
+from topo.progress import steps
 from topo.result import Result, Row
 from topo.units import format_number
 
-__all__ = ["FabricComparison", "compare_fabrics", "html_table", "text_table"]
+__all__ = ["FabricComparison", "compare_fabrics"]
 
 _MOST_FABRICS = 26
-_COLUMNS = 110
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,7 @@ class FabricComparison(Result):
     @property
     def head(self) -> tuple[str, ...]:
         """Heads of the columns of :meth:`cells`: the names, or letters where they are too wide for a screen."""
-        if sum(map(len, self.names)) + 50 <= _COLUMNS:
+        if sum(map(len, self.names)) + 50 <= COLUMNS:
             return ("", *self.names)
         return ("", *(chr(ord("A") + i) for i in range(len(self.fabrics))))
 
@@ -72,6 +70,26 @@ class FabricComparison(Result):
         return tuple(out)
 
     @property
+    def spans(self) -> tuple[tuple[str, str, str, str], ...]:
+        """Of each number that differs its label, the least and the most with whose it is, and how many times."""
+        out = []
+        for measure, texts in self._texts():
+            if measure.value is None or not _differs(texts):
+                continue
+            values = [measure.value(one) for one in self.fabrics]
+            known = [(value, i) for i, value in enumerate(values) if value is not None]
+            if len({value for value, _ in known}) < 2:
+                continue
+            least, most = (f"{texts[i]}, {self.names[i]}" for _, i in (min(known), max(known)))
+            out.append((measure.label, least, most, _ratio(measure, self.fabrics).strip(" ()").removesuffix(" times")))
+        return tuple(out)
+
+    @property
+    def standing_rows(self) -> tuple[tuple[str, str, str], ...]:
+        """How sure each measure is: what it is, of which fabrics ('' for all), its standing."""
+        return standing_rows(self.names, self.fabrics)
+
+    @property
     def not_computed(self) -> tuple[str, ...]:
         """What could not be computed of which fabric, and why."""
         named = zip(self.names, self.fabrics, strict=True)
@@ -93,9 +111,13 @@ class FabricComparison(Result):
         return [(measure, [measure.text(one) for one in self.fabrics]) for measure in MEASURES]
 
     def __str__(self) -> str:
-        lines = [self.title, *self.legend, *text_table(self.head, self.cells())]
-        lines += ["* differs", "", *self.standings]
-        return "\n".join([*lines, *(f"not computed: {text}" for text in self.not_computed)])
+        return self.text()
+
+    def text(self, width: int = COLUMNS) -> str:
+        """All of it for a screen of ``width`` letters."""
+        lines = [self.title, *wrapped(self.legend, width), *folded_table(self.head, self.cells(), width=width)]
+        lines += ["* differs", "", *wrapped(self.standings, width)]
+        return "\n".join([*lines, *wrapped((f"not computed: {text}" for text in self.not_computed), width)])
 
     def _repr_html_(self) -> str:
         return html_table(self.title, ("", *self.names), self.cells())
@@ -114,29 +136,6 @@ def _ratio(measure: MeasureOf, fabrics: Sequence[FabricNumbers]) -> str:
     if len(known) < len(values):
         return ""
     return f" ({format_number(max(known) / min(known), 3)} times)"
-
-
-def text_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, most: int = 40) -> list[str]:
-    """Lines of a table, cells made safe and wrapped at ``most`` letters.
-
-    >>> text_table(("", "A"), [("switches", "12")])
-    ['          A', 'switches  12']
-    """
-    wrapped = [[textwrap.wrap(plain(cell), most) or [""] for cell in row] for row in [head, *rows]]
-    widths = [max(len(line) for row in wrapped for line in row[i]) for i in range(len(head))]
-    out = []
-    for row in wrapped:
-        for at in range(max(map(len, row))):
-            cells = [cell[at] if at < len(cell) else "" for cell in row]
-            out.append("  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip())
-    return out
-
-
-def html_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """The same as HTML, everything escaped."""
-    top = "".join(f"<th>{html.escape(plain(cell))}</th>" for cell in head)
-    body = "".join("<tr>" + "".join(f"<td>{html.escape(plain(cell))}</td>" for cell in row) + "</tr>" for row in rows)
-    return f"<table><caption>{html.escape(plain(title))}</caption><tr>{top}</tr>{body}</table>"
 
 
 def compare_fabrics(
@@ -162,5 +161,5 @@ def compare_fabrics(
     if not 2 <= len(fabrics) <= _MOST_FABRICS:
         raise ParameterError(f"{len(fabrics)} fabric(s) to compare; give 2 to {_MOST_FABRICS}")
     given = price_list(prices)
-    found = tuple(numbers_of(fabric, prices=given, seed=seed) for fabric in fabrics)
+    found = tuple(numbers_of(fabric, prices=given, seed=seed) for fabric in steps(fabrics, "numbers of fabrics"))
     return FabricComparison(found, given.title)

@@ -22,10 +22,21 @@ from topo.errors import ParameterError
 from topo.fabric import Fabric, Origin
 from topo.table import Labels
 
-__all__ = ["FAMILIES", "Plan", "clos_largest", "random_plan"]
+__all__ = ["FAMILIES", "Plan", "RefusedError", "clos_largest", "random_plan"]
 
 _MOST_DIMENSIONS = 6
 _FULL = 1e-9
+
+
+class RefusedError(ParameterError):
+    """Why a family cannot meet the requirements; ``largest`` accelerators it can have with that switch, if known."""
+
+    def __init__(self, message: str, largest: int | None = None) -> None:
+        super().__init__(message)
+        self.largest = largest
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (str(self), self.largest)
 
 
 @dataclass(frozen=True)
@@ -57,7 +68,7 @@ def _radix(asked: Requirements) -> int:
     return ports
 
 
-def _refused(family: str, most: int, asked: Requirements, largest: Callable[[int, float], int]) -> ParameterError:
+def _refused(family: str, most: int, asked: Requirements, largest: Callable[[int, float], int]) -> RefusedError:
     """Too many accelerators, with the radix and the oversubscription that would do."""
     radix, n = _radix(asked), asked.n_endpoints
     wider = next((k for k in range(radix + 1, 16 * radix) if largest(k, asked.oversubscription) >= n), None)
@@ -66,9 +77,10 @@ def _refused(family: str, most: int, asked: Requirements, largest: Callable[[int
     ways = [f"{most:,} accelerators"]
     ways += [f"switches of {wider:,} ports"] if wider else []
     ways += [f"{looser:g}:1"] if looser else []
-    return ParameterError(
+    return RefusedError(
         f"{family} of {radix}-port switches takes at most {most:,} accelerators at {asked.oversubscription:g}:1, "
-        f"{n:,} are asked; the nearest that can: {', or '.join(ways)}"
+        f"{n:,} are asked; the nearest that can: {', or '.join(ways)}",
+        most,
     )
 
 
@@ -138,18 +150,22 @@ def _multi_plane(asked: Requirements) -> Plan:
     possible = asked.possible_planes if asked.planes is None else (asked.planes,)
     if not possible:
         assert asked.part is not None
-        raise ParameterError(
+        raise RefusedError(
             f"{asked.switch} has no ports of a half, a quarter or an eighth of {asked.gbps:g} Gb/s, but "
             f"{asked.part.modes_text}; the nearest that can: a faster NIC or another switch"
         )
-    sizes = {n: clos_largest(asked.ports(asked.gbps / n) or 0, 2, asked.oversubscription) for n in possible}
-    planes = next((n for n, most in sizes.items() if asked.n_endpoints <= most), 0)
-    tiers, largest = 2, max(sizes.values())
-    if not planes:
-        planes, tiers = possible[-1], 3
-        largest = clos_largest(asked.ports(asked.gbps / planes) or 0, 3, asked.oversubscription)
-        if asked.n_endpoints > largest:
-            raise _refused("multi-plane", largest, asked, lambda k, o: clos_largest(k * planes, 3, o))
+
+    def most(planes: int, tiers: int) -> int:
+        return clos_largest(asked.ports(asked.gbps / planes) or 0, tiers, asked.oversubscription)
+
+    # Adapters are split once: with room to grow in two tiers where that can be, else as few planes as do today.
+    wanted = (asked.growth * asked.accelerators, asked.n_endpoints)
+    planes = next((n for size in wanted for n in possible if max(size, asked.n_endpoints) <= most(n, 2)), 0)
+    tiers = 2 if planes else 3
+    planes = planes or possible[-1]
+    largest = most(planes, 3)
+    if asked.n_endpoints > largest:
+        raise _refused("multi-plane", largest, asked, lambda k, o: clos_largest(k * planes, 3, o))
     gbps = asked.gbps / planes
     radix = asked.ports(gbps) or 0
 
@@ -167,19 +183,22 @@ def _dragonfly(asked: Requirements) -> Plan:
     radix = _radix(asked)
     p = (radix + 1) // 4
     if p < 1:
-        raise ParameterError(f"a dragonfly needs switches of 3 ports or more, not {radix}")
+        raise RefusedError(f"a dragonfly needs switches of 3 ports or more, not {radix}")
     a, h = 2 * p, p
     largest = a * p * (a * h + 1)
     if asked.n_endpoints > largest:
-        raise ParameterError(
+        wider = next(4 * q - 1 for q in itertools.count(p + 1) if 2 * q * q * (2 * q * q + 1) >= asked.n_endpoints)
+        raise RefusedError(
             f"a balanced dragonfly of {radix}-port switches (p={p}, a={a}, h={h}) takes at most {largest:,} "
-            f"accelerators; the nearest that can: {largest:,}, or more ports"
+            f"accelerators; the nearest that can: {largest:,}, or switches of {wider:,} ports",
+            largest,
         )
     groups = math.ceil(asked.n_endpoints / (a * p))
     if groups < 2:
-        raise ParameterError(
+        raise RefusedError(
             f"one group of {a} switches holds {a * p:,} accelerators, {asked.n_endpoints:,} are asked: no dragonfly is "
-            f"needed; the nearest that is one has {a * p + 1:,} or more, or fewer ports a switch"
+            f"needed; the nearest that is one has {a * p + 1:,} or more, or fewer ports a switch",
+            largest,
         )
     pair = a * h // (groups - 1)
 
@@ -239,10 +258,11 @@ def _torus(asked: Requirements) -> Plan:
     radix, (largest, dims, side) = _radix(asked), _torus_largest(asked)
     found = min(_tori(asked), default=None)
     if found is None:
-        raise ParameterError(
+        raise RefusedError(
             f"no torus of {radix}-port switches carries an all-to-all of {asked.n_endpoints:,} accelerators at "
             f"{asked.oversubscription:g}:1; the nearest that can: {largest:,} accelerators, more ports, or a larger "
-            "oversubscription"
+            "oversubscription",
+            largest,
         )
     switches, _, p, sides, links = found
 
@@ -274,7 +294,7 @@ def random_plan(asked: Requirements, like: Fabric, *, seed: int = 0) -> Plan:
         ends = add_ends(assembly, n, adapters_per_host=asked.rails)
         switches = assembly.add_nodes(
             numbered("switch-{}", np.arange(1, total + 1)), kind="switch", tier=1, radix=radix, port_gbps=asked.gbps,
-            part=asked.switch,
+            part=asked.switch, ports_per_cage=asked.cage(asked.gbps),
         )  # fmt: skip
         place = np.arange(n) * total // n
         assembly.connect(ends, switches[place], asked.gbps, kind="access")
@@ -317,12 +337,24 @@ def in_hosts(fabric: Fabric, rails: int) -> Fabric:
 
 
 def _of_part(fabric: Fabric, asked: Requirements) -> Fabric:
-    """The same with its switches of the part that is asked for."""
+    """The same with its switches of the part that is asked for, their ports in its cages, in order."""
     if asked.switch is None:
         return fabric
     mask = fabric.nodes.kind.is_any("switch")
     part = np.where(mask, asked.switch, fabric.nodes.part.values())
-    return replace(fabric, nodes=replace(fabric.nodes, part=Labels.of(part.tolist())))
+    found = replace(fabric, nodes=replace(fabric.nodes, part=Labels.of(part.tolist())))
+    per_cage = asked.cage(asked.gbps)
+    if not per_cage:
+        return found
+    node = fabric.ports.node.astype(np.int64)
+    order = np.argsort(node, kind="stable")
+    first = np.searchsorted(node[order], np.arange(len(fabric.nodes)))
+    slot = np.empty(len(node), np.int64)
+    slot[order] = np.arange(len(node)) - first[node[order]]
+    held = -(-int(slot.max(initial=0) + 1) // per_cage)
+    cage = np.where(mask[node], node * held + slot // per_cage, -1)
+    cage[mask[node]] = np.unique(cage[mask[node]], return_inverse=True)[1]
+    return replace(found, ports=replace(fabric.ports, cage=cage.astype(fabric.ports.cage.dtype)))
 
 
 FAMILIES: dict[str, Callable[[Requirements], Plan]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -9,9 +10,10 @@ from topo.design.numbers import FabricNumbers, share_text
 from topo.result import Standing
 from topo.units import format_gbps, format_number
 
-__all__ = ["JUDGED", "MEASURES", "MeasureOf", "standings_of"]
+__all__ = ["JUDGED", "MEASURES", "MeasureOf", "cables_by_kind", "standing_rows", "standings_of"]
 
 Number = float | None
+_RATE = re.compile(r" (\d+ x )?\d[\d.x]*G\b.*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +89,13 @@ MEASURES: tuple[MeasureOf, ...] = (
               lambda n: None if n.bisection_share is None else n.bisection_share[0], 1, "bisection", 0.01,
               lambda n: n.bisection_standing),
     MeasureOf("even_share", "all-to-all, ECMP divided evenly, of line rate", "even", lambda n: share_text(n.even_share),
-              lambda n: n.even_share, 1, "all-to-all rate", 0.01, lambda n: Standing("exact", "fluid even split")),
+              lambda n: n.even_share, 1, "all-to-all rate", 0.01,
+              lambda n: Standing("exact", "fluid even split over all shortest paths")),
     MeasureOf("hashed_share", "permutation, ECMP hashed, of line rate", "hashed",
-              lambda n: share_text(n.hashed_share), lambda n: n.hashed_share, 1, "hashed rate", 0.02,
+              lambda n: _sampled(n.hashed_share, n.hashed_margin), lambda n: n.hashed_share, 1, "hashed rate", 0.02,
               lambda n: n.hashed_standing),
-    MeasureOf("n1_share", "left of the all-to-all, worst switch or cable down", "N-1",
-              lambda n: share_text(n.n1_share), lambda n: n.n1_share, 1, "what N-1 leaves", 0.01,
+    MeasureOf("n1_share", "left of the all-to-all, worst switch or cable down", "N-1", lambda n: _at_most(n),
+              lambda n: n.n1_share, 1, "what N-1 leaves", 0.01,
               lambda n: n.n1_standing),
     MeasureOf("n1_cut_off", "endpoints cut off by the worst switch", "cut off", lambda n: _whole(n.n1_cut_off),
               lambda n: n.n1_cut_off, -1, "endpoints that one switch cuts off"),
@@ -107,6 +110,33 @@ def _short(value: float | None) -> str:
     return "-" if value is None else format_number(value, 3)
 
 
+def cables_by_kind(found: FabricNumbers) -> dict[str, int]:
+    """Cables by what they are made of, whatever their rate: passive copper, multimode fibre, ..."""
+    out: dict[str, int] = {}
+    for name, count in found.cables.items():
+        kind = _RATE.sub("", name)
+        out[kind] = out.get(kind, 0) + count
+    return out
+
+
+def _sampled(share: float | None, margin: float | None) -> str:
+    """A share in percent with half its interval, to the digit that the interval leaves.
+
+    >>> _sampled(0.53263, 0.0123), _sampled(0.53263, 0.00123), _sampled(0.5, 0.0)
+    ('53 ±1 %', '53.3 ±0.1 %', '50 %')
+    """
+    if share is None or not margin:
+        return share_text(share)
+    digits = 1 if margin < 0.0095 else 0
+    return f"{100 * share:.{digits}f} ±{max(100 * margin, 0.1**digits):.{digits}f} %"
+
+
+def _at_most(found: FabricNumbers) -> str:
+    """What N-1 leaves, marked where some element that was not tried may leave less."""
+    bound = found.n1_standing is not None and found.n1_standing.kind == "upper bound"
+    return f"≤{share_text(found.n1_share)}" if bound and found.n1_share is not None else share_text(found.n1_share)
+
+
 def _price(found: FabricNumbers) -> str:
     if found.price is None:
         return "-"
@@ -114,8 +144,8 @@ def _price(found: FabricNumbers) -> str:
     return f"{more}{format_number(found.price / 1e6, 4)} M{found.currency}"
 
 
-def standings_of(names: Sequence[str], fabrics: Sequence[FabricNumbers]) -> tuple[str, ...]:
-    """How sure each measure is of the named fabrics, those that are alike said once."""
+def standing_rows(names: Sequence[str], fabrics: Sequence[FabricNumbers]) -> tuple[tuple[str, str, str], ...]:
+    """How sure each measure is: its phrase, of which fabrics ('' for all), and the standing; those alike once."""
     out = []
     for measure in MEASURES:
         if measure.standing is None:
@@ -124,6 +154,10 @@ def standings_of(names: Sequence[str], fabrics: Sequence[FabricNumbers]) -> tupl
         for name, found in zip(names, fabrics, strict=True):
             groups.setdefault(str(measure.standing(found) or "not computed"), []).append(name)
         for said, of in groups.items():
-            who = "" if len(groups) == 1 else f" of {', '.join(of)}"
-            out.append(f"{measure.label}{who}: {said}")
+            out.append((measure.phrase or measure.label, "" if len(groups) == 1 else ", ".join(of), said))
     return tuple(out)
+
+
+def standings_of(names: Sequence[str], fabrics: Sequence[FabricNumbers]) -> tuple[str, ...]:
+    """The rows of :func:`standing_rows`, a sentence each."""
+    return tuple(f"{phrase}{f' ({of})' if of else ''}: {said}" for phrase, of, said in standing_rows(names, fabrics))

@@ -14,6 +14,7 @@ from topo.design.planning import cabling_plan
 from topo.design.prices import DEFAULT_PRICES, PriceList, read_prices
 from topo.errors import TopoError
 from topo.fabric import Fabric, State
+from topo.progress import part
 from topo.result import Standing
 from topo.units import format_number
 
@@ -26,8 +27,11 @@ __all__ = ["FabricNumbers", "numbers_of", "price_list", "share_text"]
 _Answer = TypeVar("_Answer")
 _MOST_SEARCHED = 700
 _MOST_STATES = 40
-_MOST_WORK = 160_000_000
+_MOST_UNTIERED = 400
+_MOST_WORK = 1_000_000_000
 _BUSIEST = 6
+_DRAWN_FLOWS = 65_536
+_DRAWS = (4, 32)
 _ROUNDING = 1e-9
 
 
@@ -36,9 +40,10 @@ class FabricNumbers:
     """What one fabric is made of, costs and carries; None where it could not be computed, ``missing`` says why.
 
     Rates are shares of the endpoints' line rate, one direction: ``even_share`` of an all-to-all whose flows divide
-    over all shortest paths (at most 1), ``hashed_share`` the mean of a random permutation with one hashed path a flow
-    in every plane, ``n1_share`` the part of ``even_share`` that the worst single switch or cable between switches
-    leaves to those still joined, ``n1_cut_off`` the endpoints that the worst single switch cuts off. ``joined_share``
+    over all shortest paths (at most 1), ``hashed_share`` the mean of random permutations with one hashed path a flow
+    in every plane, ``hashed_margin`` half its 95 % confidence interval, ``n1_share`` the part of ``even_share`` that
+    the worst single switch or cable between switches leaves to those still joined, ``n1_cut_off`` the endpoints that
+    the worst single switch cuts off. ``joined_share``
     is the share of pairs of endpoints that the network joins without a relay in a host. ``power_kw`` and ``price`` are
     those of switches, cables and optics, without hosts; ``unpriced`` names what the price list leaves out.
     """
@@ -73,6 +78,7 @@ class FabricNumbers:
     bisection_standing: Standing | None
     even_share: float | None
     hashed_share: float | None
+    hashed_margin: float | None
     hashed_standing: Standing | None
     n1_share: float | None
     n1_cut_off: int | None
@@ -109,11 +115,12 @@ def numbers_of(fabric: Fabric, *, prices: PriceList | str | Path | None = None, 
     given = price_list(prices)
     missing: dict[str, str] = {}
     parts = inventory(fabric)
-    made = {
-        **_equipment(fabric, given, missing),
-        **_bisection(fabric, missing, seed),
-        **_carried(fabric, missing, seed),
-    }
+    with part("equipment and price", 0.1):
+        made = _equipment(fabric, given, missing)
+    with part("bisection", 0.2):
+        made |= _bisection(fabric, missing, seed)
+    with part("rates under loads and failures", 1.0):
+        made |= _carried(fabric, missing, seed)
     rates = fabric.links.capacity_gbps[np.isfinite(fabric.links.capacity_gbps)]
     every = parts.n_endpoints * (parts.n_endpoints - 1) // 2
     reached = sum(parts.paths.pairs_by_hops.values())
@@ -262,7 +269,9 @@ def _carried(fabric: Fabric, missing: dict[str, str], seed: int) -> dict[str, ob
     """Even, hashed and degraded rates; of planes that hold other endpoints each, the first is looked at."""
     from topo.traffic import all_to_all
 
-    keys = ("even_share", "hashed_share", "hashed_standing", "n1_share", "n1_cut_off", "n1_standing")
+    keys = (
+        "even_share", "hashed_share", "hashed_margin", "hashed_standing", "n1_share", "n1_cut_off", "n1_standing",
+    )  # fmt: skip
     out: dict[str, object] = {**dict.fromkeys(keys), "n1_worst": ""}
     state, ends, each = _one_plane(fabric)
     # Rails that nothing joins are alike: one of them is looked at, with its own endpoints. Planes of one adapter
@@ -273,7 +282,7 @@ def _carried(fabric: Fabric, missing: dict[str, str], seed: int) -> dict[str, ob
         return out
     hashed = _tried(missing, "hashed rate", lambda: _hashed(fabric, state, ends, each, seed))
     if hashed is not None:
-        out["hashed_share"], out["hashed_standing"] = hashed
+        out |= hashed
     left = _tried(missing, "N-1", lambda: _degraded(fabric, demand, state if apart else None))
     if left is not None:
         out |= left
@@ -282,19 +291,45 @@ def _carried(fabric: Fabric, missing: dict[str, str], seed: int) -> dict[str, ob
 
 def _hashed(
     fabric: Fabric, state: State | None, ends: np.ndarray | None, each: int, seed: int
-) -> tuple[float, Standing] | None:
-    from topo.analysis.throughput import throughput
+) -> dict[str, object] | None:
+    """Mean rate of flows of random permutations, every flow on one path, over line rate; with its interval.
+
+    Permutations and paths are drawn anew each time, as the next hops are the same for all.
+    """
+    from topo.analysis.throughput.single_path import arc_capacity, margin
+    from topo.routing.fair import max_min_rates
+    from topo.routing.next_hops import NextHops
+    from topo.routing.scheme import Routing
+    from topo.routing.stripes import Stripes
+    from topo.routing.tables import StaticTable
+    from topo.routing.walk import lost_mask
     from topo.traffic import permutation
 
-    demand = permutation(fabric, ends, seed=seed)
-    found = throughput(fabric, demand, routing="single-path", state=state, samples=1)
-    if found.rates is None:
-        return None
-    joined = 1 - found.lost_pairs / found.n_pairs
-    how = f"n={found.rates.n_flows:,} flows of one random permutation, seed {seed}, max-min fair"
+    first = permutation(fabric, ends, seed=seed)
+    n = first.n_pairs
+    draws = max(_DRAWS[0], min(_DRAWS[1], _DRAWN_FLOWS // max(1, n)))
+    routing = Routing.of("single-path")
+    hops = NextHops.of(fabric, state=state, routing=routing, sinks=np.union1d(first.source, first.sink))
+    table, stripes = StaticTable.of(hops, routing.table, seed=seed), Stripes.of(fabric)
+    capacity = stripes.capacity(arc_capacity(fabric, state))
+    shares = np.empty(draws)
+    for i, drawn in enumerate(np.random.SeedSequence(seed).spawn(draws)):
+        demand = first if i == 0 else permutation(fabric, ends, seed=int(drawn.generate_state(1)[0]))
+        source, sink, gbps = (rows[demand.gbps > 0] for rows in (demand.source, demand.sink, demand.gbps))
+        paths = stripes.paths(table.paths(source, sink, seed=drawn))
+        lost = lost_mask(paths)
+        if lost.all():
+            return None
+        served = max_min_rates(paths, capacity, gbps)[~lost] / gbps[~lost]
+        shares[i] = min(1.0, float(served.mean()) * each) * float((~lost).mean())
+    how = f"n={draws} random permutations of {n:,} flows, seed {seed}, 95 % interval of the mean, max-min fair"
     if each > 1:
         how += "; one plane, as a flow in every plane"
-    return min(1.0, found.rates.mean * each) * joined, Standing("sampled", how)
+    return {
+        "hashed_share": float(shares.mean()),
+        "hashed_margin": margin(shares),
+        "hashed_standing": Standing("sampled", how),
+    }
 
 
 def _degraded(fabric: Fabric, demand: Demand, state: State | None) -> dict[str, object]:
@@ -318,7 +353,7 @@ def _degraded(fabric: Fabric, demand: Demand, state: State | None) -> dict[str, 
     # Twins fold tiered fabrics; on others every state costs a search from every switch over all cables.
     tiered = len(np.unique(fabric.nodes.tier[fabric.switches])) > 1
     work = max(1, len(switches) * int(between.sum()))
-    most = _MOST_STATES if tiered else min(_MOST_STATES, max(2, _MOST_WORK // work))
+    most = _MOST_STATES if tiered else min(_MOST_UNTIERED, max(2, _MOST_WORK // work))
     for every, allowed in ((switches, np.ones(len(switches), bool)), (links, between)):
         of = element_classes(every, found)
         first = [int(i) for i in np.unique(of, return_index=True)[1] if allowed[i]]

@@ -17,6 +17,7 @@ _KEYS = (
 )  # fmt: skip
 _DIGITS = 3
 _SHARE_DECIMALS = 2
+_LITTLE = 0.01
 
 CRITERIA: tuple[MeasureOf, ...] = tuple(measure for measure in MEASURES if measure.key in _KEYS)
 """What candidates are judged by."""
@@ -25,8 +26,8 @@ CRITERIA: tuple[MeasureOf, ...] = tuple(measure for measure in MEASURES if measu
 def interval(measure: MeasureOf, found: FabricNumbers) -> tuple[float, float]:
     """What the measure is at least and at most, larger is better, as precisely as it is judged.
 
-    Costs are rounded to three significant digits and shares to whole percents, so that being better is transitive. A
-    bracket keeps both its ends; what is not known is anything.
+    Costs are rounded to three significant digits and shares to whole percents. A bracket and the interval of a sampled
+    mean keep both their ends, a bound on one side is open on the other, what is not known is anything.
     """
     if measure.key == "bisection":
         low, high = found.bisection_share or (0.0, 1.0)
@@ -34,18 +35,29 @@ def interval(measure: MeasureOf, found: FabricNumbers) -> tuple[float, float]:
     value = measure.value(found) if measure.value is not None else None
     if value is None:
         return -math.inf, math.inf
+    if measure.key == "hashed_share":
+        margin = found.hashed_margin or 0.0
+        return float(value) - margin, float(value) + margin
     if measure.better > 0:
-        return (round(float(value), _SHARE_DECIMALS),) * 2
+        most = round(float(value), _SHARE_DECIMALS)
+        bound = measure.key == "n1_share" and found.n1_standing is not None and found.n1_standing.kind == "upper bound"
+        return (0.0 if bound else most), most
     return (-float(f"{value:.{_DIGITS}g}"),) * 2
 
 
 def dominates(one: FabricNumbers, other: FabricNumbers) -> bool:
-    """Whether ``one`` is surely at least as good in every criterion and better in some.
+    """Whether ``one`` is at least as good in every criterion and surely better in some.
 
-    A is at least as good as B where the least that A can be is not below the most that B can be.
+    A is at least as good as B where the least that A can be is not below the most that B can be; in what was sampled,
+    where the intervals of the two meet, as a draw may put either of two equal ones first.
     """
-    pairs = [(interval(measure, one), interval(measure, other)) for measure in CRITERIA]
-    return all(a[0] >= b[1] for a, b in pairs) and any(a[0] > b[1] for a, b in pairs)
+    better = False
+    for measure in CRITERIA:
+        a, b = interval(measure, one), interval(measure, other)
+        if not (a[1] >= b[0] if measure.key == "hashed_share" else a[0] >= b[1]):
+            return False
+        better |= a[0] > b[1]
+    return better
 
 
 def dominators(name: str, found: Mapping[str, FabricNumbers]) -> list[str]:
@@ -75,16 +87,27 @@ def dismissal(by: str, mine: FabricNumbers, its: FabricNumbers) -> str:
         a, b = interval(measure, mine), interval(measure, its)
         one = measure.value(mine) if measure.value is not None else None
         other = measure.value(its) if measure.value is not None else None
-        if a == b or one is None or other is None:
+        if a == b or a[1] >= b[0] or one is None or other is None:
             same.append(measure.phrase)
         elif measure.better < 0:
-            costs.append(f"{format_number(one / other, 3)} times the {measure.phrase}" if other else measure.phrase)
+            costs.append(_more(one, other, measure.phrase))
         else:
             losses.append(f"{measure.text(mine)} {measure.phrase} where that has {measure.text(its)}")
     said = [f"needs {_listed(costs)} of {by}"] if costs else []
     said += [f"has {_listed(losses)}" if costs else f"against {by} has {_listed(losses)}"] if losses else []
     end = f", and is no better in {_listed(same)}" if same else ", and is better in nothing"
     return ", ".join(said) + end
+
+
+def _more(one: float, other: float, phrase: str) -> str:
+    """How many times larger one cost is than another, with as many digits as tell them apart.
+
+    >>> _more(150, 100, "price"), _more(100.44, 100, "price")
+    ('1.5 times the price', '1.0044 times the price')
+    """
+    if not other:
+        return phrase
+    return f"{format_number(one / other, _DIGITS if one / other >= 1 + _LITTLE else _DIGITS + 2)} times the {phrase}"
 
 
 def _listed(words: list[str]) -> str:

@@ -28,6 +28,7 @@ from topo.errors import InputError, ParameterError
 from topo.fabric import Fabric, expect_fabric
 from topo.io.written import expect_rates
 from topo.output import write_whole
+from topo.progress import part
 from topo.result import Result, Row, Standing, hidden
 
 __all__ = ["CablingPlan", "cabling_plan", "write_plan"]
@@ -228,7 +229,10 @@ def write_plan(plan: CablingPlan, folder: str | Path, *, xlsx: bool = True) -> l
     }
     if xlsx:
         makers["plan.xlsx"] = plan.workbook
-    made = {name: make() for name, make in makers.items()}
+    made: dict[str, str | bytes] = {}
+    for name, make in makers.items():
+        with part(name, 1.0 if name == "plan.xlsx" else 0.05):  # the workbook takes far longer than all the rest
+            made[name] = make()
     place = Path(folder)
     try:
         place.mkdir(parents=True, exist_ok=True)

@@ -164,7 +164,7 @@ def read_prices(path: str | Path) -> PriceList:
 
     :raises InputError: no such file, or a key or a value that does not fit, with its line.
     """
-    return read_document(path).checked(PriceList, what="a price list")
+    return read_document(path).checked(PriceList, what="a price list", template="prices")
 
 
 def switch_size(part: str) -> BoxSize:

@@ -205,7 +205,7 @@ def read_requirements(path: str | Path | None = None, **given: Any) -> Requireme
     values: dict[str, Any] = {}
     if path is not None:
         document = read_document(path)
-        found = document.checked(RequirementsFile, what="a file of requirements")
+        found = document.checked(RequirementsFile, what="a file of requirements", template="requirements")
         values = {name: value for name, value in found.model_dump().items() if value is not None}
         for name, value in values.items():
             try:

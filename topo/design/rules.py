@@ -112,7 +112,7 @@ def read_rack_rules(path: str | Path) -> RackRules:
     :raises InputError: no such file, or a key or a value that does not fit, with its line.
     """
     document = read_document(path)
-    rules = document.checked(RackRules, what="a racks file")
+    rules = document.checked(RackRules, what="a racks file", template="racks")
     fixed: dict[str, tuple[int, int]] = {}
     for i, one in enumerate(rules.place):
         if (one.row is None) != (one.position is None):

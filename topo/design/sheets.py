@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any
 
@@ -13,6 +13,7 @@ from topo.design.layout import Layout
 from topo.design.schedule import COLUMNS, Schedule
 from topo.errors import InputError
 from topo.output import csv_cell
+from topo.progress import counted, part
 from topo.table import Array
 
 __all__ = ["workbook_of"]
@@ -48,18 +49,25 @@ def workbook_of(
     # Written row by row without shared strings: a plan of 50,000 cables has a million cells.
     book = xlsxwriter.Workbook(out, {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False})
     bold = book.add_format({"bold": True})
-    for name, head, rows in (
-        ("Cables", COLUMNS, schedule.rows()),
-        ("Racks", RACK_COLUMNS, rack_rows(schedule.boxes, layout, rack_kw)),
-        ("Boxes", UNIT_COLUMNS, unit_rows(schedule.boxes, layout, box_kw)),
-        ("Bill", BILL_COLUMNS, bill.cells()),
+    for name, head, rows, until in (
+        ("Cables", COLUMNS, schedule.rows(), 0.8),
+        ("Racks", RACK_COLUMNS, rack_rows(schedule.boxes, layout, rack_kw), 0.2),
+        ("Boxes", UNIT_COLUMNS, unit_rows(schedule.boxes, layout, box_kw), 0.2),
+        ("Bill", BILL_COLUMNS, bill.cells(), 0.2),
     ):
-        _sheet(book.add_worksheet(name), head, rows, bold)
+        with part("", until), counted(len(schedule)) as count:
+            _sheet(book.add_worksheet(name), head, rows, bold, count)
     book.close()
     return out.getvalue()
 
 
-def _sheet(sheet: Any, head: tuple[str, ...], rows: Iterable[tuple[str | int | float, ...]], bold: Any) -> None:
+def _sheet(
+    sheet: Any,
+    head: tuple[str, ...],
+    rows: Iterable[tuple[str | int | float, ...]],
+    bold: Any,
+    count: Callable[[int], None],
+) -> None:
     sheet.freeze_panes(1, 0)
     sheet.set_landscape()
     sheet.set_paper(_A4)
@@ -71,6 +79,7 @@ def _sheet(sheet: Any, head: tuple[str, ...], rows: Iterable[tuple[str | int | f
     for column, text in enumerate(head):
         sheet.write_string(0, column, text, bold)
     for at, row in enumerate(rows, 1):
+        count(at)
         for column, cell in enumerate(row):
             if isinstance(cell, str):
                 if cell:

@@ -238,18 +238,18 @@ def _recognised(text: str, source: str) -> Format:
     table = _named(_TABLE)
     if table.function("is_table")(head):
         return table  # which asks for the columns it cannot tell
-    found: tuple[int | None, str] = next(
-        ((i, line.strip()) for i, line in enumerate(head.split("\n"), 1) if line.strip()), (1, "")
-    )
-    number, first = found
+    number, first = next(((i, line.strip()) for i, line in enumerate(head.split("\n"), 1) if line.strip()), (1, ""))
     if not first:
         raise InputError("the file holds nothing but blanks; give the output of a discovery", path=source)
-    known = ", ".join(row.name for row in FORMATS if row.read)
-    shown = f"the first line reads {first[:80]!r}"
     if _is_binary(head):
-        shown, number = "it is not text but binary data", None
+        raise FormatError(
+            f"it is not text but binary data, beginning {head[:4]!r}; give what the tool wrote as text in UTF-8, a "
+            "workbook (.xlsx), or topo's own file (.fabric)",
+            path=source,
+        )
+    known = ", ".join(row.name for row in FORMATS if row.read)
     raise FormatError(
-        f"the format is not a known one: {shown}. Known: {known}. "
+        f"the format is not a known one: the first line reads {first[:80]!r}. Known: {known}. "
         "If it is one of these, name it with format= (--read-as on the command line)",
         path=source,
         line=number,

@@ -102,7 +102,7 @@ def _paddle_port(book: CableBook, name_of: dict[Any, str], node: dict[str, Any],
     near = book.port(str(node.get("common_name")), _label(port.get("slot"), port["port"]))
     there = book.port(name_of[far], _label(port.get("destination_slot"), port["destination_port"]))
     speed = port.get("speed")
-    book.cable(near, there, rate=Rate.of(speed) if isinstance(speed, (int, float)) and speed else None)
+    book.cable(near, there, rate=Rate.of(speed if isinstance(speed, (int, float)) else str(speed)) if speed else None)
 
 
 def _label(slot: Any, port: Any) -> str:

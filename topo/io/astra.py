@@ -69,8 +69,9 @@ def read_astra(text: str, source: str = "") -> Fabric:
         Rate.of(f"{each}GB/s") if isinstance(each, (int, float)) else Rate.of(str(each) or "?") for each in bandwidth
     ]
     grid = np.arange(total).reshape(counts[::-1]).T  # the first dimension runs fastest
-    for row in range(total):
-        book.node(f"npu-{row}", kind="accelerator")
+    places = np.indices(counts[::-1]).reshape(len(counts), -1)[::-1].T
+    for row, place in enumerate(places.tolist()):
+        book.node(f"npu-{row}", kind="accelerator", coordinates=",".join(map(str, place)))
     for axis, (name, rate) in enumerate(zip(shape, rates, strict=True)):
         lines = np.moveaxis(grid, axis, -1).reshape(-1, counts[axis])
         others = product(*(range(n) for i, n in enumerate(counts) if i != axis))

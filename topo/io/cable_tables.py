@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from pathlib import PurePath
@@ -29,6 +30,8 @@ _MANY_PORTS = 4
 _GROUPS = ("rack", "chassis", "part", "domain", "rail", "plane", "pod", "host", "coordinates")
 _INFERRED = ("rail", "plane", "pod")
 _UNSAID = -2
+_CONTROLLER = re.compile(r"bmc[ :/_-]?p?(?:[3-9]|[1-9]\d{1,3})\Z", re.IGNORECASE)
+"""A port of a management controller by a number above 2."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ def fabric_of_book(book: CableBook, name: str = "", *, infer: bool = True) -> Fa
     links = _link_table(book, nodes, ports, joined)
     _note_links(book, joined)
     _note_kinds(book, nodes)
-    sources = (book.source,) if book.source else ()
+    sources = tuple(dict.fromkeys(filter(None, [book.source, *book.file.values()])))
     origin = Origin(made_by=book.made_by, sources=sources, assumptions=tuple(book.assumptions))
     fabric = Fabric(name or PurePath(book.source).stem or "wiring", nodes, ports, links, origin=origin)
     if infer:
@@ -79,7 +82,7 @@ def _split_hosts(book: CableBook) -> _Split:
     """Adapters of hosts as nodes of their own, where port names tell them or hosts have four ports or more."""
     ports_of: dict[int, list[int]] = defaultdict(list)
     for port, node in enumerate(book.port_node):
-        if book.kind[node] == "host" and node not in book.endpoint:  # what a graph states whole stays whole
+        if book.kind[node] == "host" and node not in book.endpoint and not book.hosts_forward:  # those stay whole
             ports_of[node].append(port)
     said = {row: [host_port(book.names[row], book.port_label[p]) for p in ports] for row, ports in ports_of.items()}
     plain = [len(found) for found in said.values() if not any(each.device for each in found)]
@@ -108,7 +111,9 @@ def _split_hosts(book: CableBook) -> _Split:
             index.append(min(i, 2**15 - 1) if text else -1)
     if label:
         owner = np.asarray(book.port_node, np.int64)
-        split = [kind == "host" and row not in book.endpoint for row, kind in enumerate(book.kind)]
+        split = [
+            kind == "host" and row not in book.endpoint and not book.hosts_forward for row, kind in enumerate(book.kind)
+        ]
         at_host = np.array(split)[owner]
         port_node = np.where(at_host, port_node, first[owner]).astype(np.int32)
     return _Split(np.array(rows, np.int64), name, device, np.array(index, np.int16), port_node, label)
@@ -162,7 +167,9 @@ def _port_table(book: CableBook, split: _Split, joined: Joined) -> PortTable:
     cabled[joined.b] = True
     gbps = np.where(cabled | ~np.isnan(gbps), gbps, usual[split.port_node] if n else gbps)
     label = Labels.of(split.port_label)
-    return PortTable(node=split.port_node, label=label, cage=_cages(split.port_node, label), gbps=gbps)
+    cage = _cages(split.port_node, label)
+    also = {"also": Labels.of(book.also.get(port, "") for port in range(n))} if book.also else {}
+    return PortTable(node=split.port_node, label=label, cage=cage, gbps=gbps, **also)
 
 
 def _cages(node: Array, label: Labels) -> NDArray[np.int32]:
@@ -197,7 +204,9 @@ def _link_table(book: CableBook, nodes: NodeTable, ports: PortTable, joined: Joi
         cable=_shared_cables(np.asarray(book.cable_of, np.int64)[first]),
         length_m=np.asarray(book.length_m, float)[first],
         evidence=evidence,
-        source=Labels.constant(book.source, len(first)),
+        source=Labels.of(book.file.get(row, book.source) for row in first.tolist())
+        if book.file
+        else Labels.constant(book.source, len(first)),
         line=np.asarray(book.line, np.int64)[first].astype(np.int32),
     )
 
@@ -222,6 +231,7 @@ def _note_links(book: CableBook, joined: Joined) -> None:
             lines[rows],
             lambda i: book.cable_text(int(joined.a[rows[i]]), int(joined.b[rows[i]])),
             severity=severity,
+            source=lambda i: book.file.get(int(joined.line[rows[i]]), book.source),
         )
 
     planned = book.evidence == "planned"
@@ -230,7 +240,7 @@ def _note_links(book: CableBook, joined: Joined) -> None:
     else:
         each(joined.missing, "rate missing")
     each(joined.differs, "rows of one cable state different rates, the lower one holds", "warning")
-    each(joined.repeated, "cable listed more than once in the same direction, counted once", "warning")
+    _note_repeats(book, joined)
     one_end = joined.evidence == ONE_END
     if planned:
         n_both = int((~one_end).sum())
@@ -244,6 +254,25 @@ def _note_links(book: CableBook, joined: Joined) -> None:
     if len(joined.a):
         each(node[joined.a] == node[joined.b], "cable that joins a node to itself; it carries no traffic between nodes")
     _note_shared_ports(book, joined, lines)
+    _note_controllers(book, joined)
+
+
+def _note_repeats(book: CableBook, joined: Joined) -> None:
+    """Rows that name a cable again, each with the row it repeats; few that turn one round are repeats too."""
+    line = np.asarray(book.line, np.int64)
+    again = [("cable listed again in the same direction, counted once", *joined.again.T)]
+    turned = np.flatnonzero(joined.other_line >= 0)
+    if book.evidence == "planned" and len(turned) <= len(joined.a) / 2:
+        turned = turned[np.argsort(joined.other_line[turned], kind="stable")]
+        said = "cable listed again from its other end, counted once"
+        again.append((said, turned, joined.other_line[turned], joined.line[turned]))
+    for kind, links, rows, firsts in again:
+
+        def said_of(i: int, links: Array = links, firsts: Array = firsts) -> str:
+            cable = book.cable_text(int(joined.a[links[i]]), int(joined.b[links[i]]))
+            return f"{cable}, a duplicate of line {line[firsts[i]]}"
+
+        book.notes.add_many(kind, line[rows], said_of, severity="warning")
 
 
 def _note_shared_ports(book: CableBook, joined: Joined, lines: Array) -> None:
@@ -260,6 +289,18 @@ def _note_shared_ports(book: CableBook, joined: Joined, lines: Array) -> None:
         lambda i: f"{book.names[book.port_node[ports[claims[i]]]]} port {book.port_label[ports[claims[i]]]}",
         severity="warning",
     )
+
+
+def _note_controllers(book: CableBook, joined: Joined) -> None:
+    """Management controllers with a port beyond their second, which none has."""
+    beyond = [port for port, label in enumerate(book.port_label) if _CONTROLLER.match(label)]
+    if not beyond:
+        return
+    line = np.asarray(book.line, np.int64)
+    for link in np.flatnonzero(np.isin(joined.a, beyond) | np.isin(joined.b, beyond)).tolist():
+        cable = book.cable_text(int(joined.a[link]), int(joined.b[link]))
+        said = "port beyond the second of a management controller, which has two at most"
+        book.notes.add(said, cable, int(line[joined.line[link]]), severity="warning")
 
 
 def _note_kinds(book: CableBook, nodes: NodeTable) -> None:
@@ -280,9 +321,8 @@ def _note_kinds(book: CableBook, nodes: NodeTable) -> None:
             "no host is known in it: every node counts as a switch; name hosts with hosts=", severity="warning"
         )
     folded: dict[str, str] = {}
-    for name in book.names:
+    for name, line in zip(book.names, book.node_line, strict=True):
         held = folded.setdefault(name.casefold(), name)
         if held != name:
-            book.notes.add(
-                "names that differ in case alone stay two nodes", f"{held!r} and {name!r}", severity="warning"
-            )
+            said = f"{held!r} and {name!r}"
+            book.notes.add("names that differ in case alone stay two nodes", said, line, severity="warning")

@@ -115,6 +115,8 @@ class CableBook:
     link_kind: dict[int, str] = field(default_factory=dict)
     assumptions: list[str] = field(default_factory=list)
     n_free: dict[int, int] = field(default_factory=dict)
+    also: dict[int, str] = field(default_factory=dict)
+    file: dict[int, str] = field(default_factory=dict)
     tier: dict[int, int] = field(default_factory=dict)
     endpoint: dict[int, bool] = field(default_factory=dict)
     forwards: dict[int, int] = field(default_factory=dict)
@@ -189,6 +191,13 @@ class CableBook:
             self.port_gbps[port] = gbps
         return port
 
+    def also_called(self, port: int, *words: str) -> None:
+        """Other words that the file has for a port: its MAC address, its description."""
+        held = [*self.also.get(port, "").split("; "), self.port_label[port]]
+        new = [word for each in words if (word := clean(each).replace(";", ",")) and word not in held]
+        if new:
+            self.also[port] = "; ".join(dict.fromkeys([*filter(None, held[:-1]), *new]))
+
     def free_port(self, node: str | int) -> int:
         """A new port of a node in a file that names no ports, labelled by its number."""
         row = node if isinstance(node, int) else self.node(node)
@@ -205,8 +214,12 @@ class CableBook:
         length_m: float = float("nan"),
         cable: str = "",
         kind: str = "",
+        file: str = "",
     ) -> None:
-        """A cable between two ports; rows with the same text ``cable`` are legs of one breakout."""
+        """A cable between two ports; rows with the same text ``cable`` are legs of one breakout.
+
+        ``file`` is where the line stands, of several files.
+        """
         self.understood += 1
         rate = rate or Rate()
         if port_a == port_b:
@@ -217,6 +230,8 @@ class CableBook:
             self.notes.add("rate of an unknown kind", self.cable_text(port_a, port_b), line, severity="warning")
         if kind:
             self.link_kind[len(self.near)] = kind
+        if file not in ("", self.source):
+            self.file[len(self.near)] = file
         self.near.append(port_a)
         self.far.append(port_b)
         self.gbps.append(rate.gbps)

@@ -10,6 +10,7 @@ from itertools import pairwise
 from topo.errors import FormatError
 from topo.fabric import Fabric
 from topo.io.cables import LINK_KINDS, CableBook, Rate
+from topo.io.graphs import length_of
 from topo.io.notes import quoted
 
 __all__ = ["is_dot", "read_dot"]
@@ -233,4 +234,8 @@ class _Parser:
                     self.book.port(node, port, a.line) if port else self.book.free_port(self.book.node(node, a.line))
                     for node, port in ((node_a, port_a), (node_b, port_b))
                 ]
-                self.book.cable(*ends, line=a.line, rate=rate, kind=kind)
+                for end, side in zip(ends, ("left", "right"), strict=True):
+                    if n == 1 and said.get(f"{side}_mac"):
+                        self.book.also_called(end, said[f"{side}_mac"])
+                cable = said.get("cable", "") if n == 1 else ""
+                self.book.cable(*ends, line=a.line, rate=rate, kind=kind, length_m=length_of(said), cable=cable)

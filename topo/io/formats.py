@@ -309,6 +309,7 @@ FORMATS: tuple[Format, ...] = (
         options=("columns", "hosts"),
         held_against="9 tables and 4 workbooks",
         writer="topo.io.written.schedule:write_schedule",
+        suffix=".csv",
     ),
     Format(
         "slurm-block",

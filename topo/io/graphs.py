@@ -19,11 +19,11 @@ from topo.io.xml_text import local_name, parse_xml
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-__all__ = ["is_graphml", "is_node_link", "read_graphml", "read_node_link"]
+__all__ = ["is_graphml", "is_node_link", "length_of", "read_graphml", "read_node_link"]
 
 _ROLE_KEYS = ("kind", "role", "type", "function", "device_type", "node_type")
 _RATE_KEYS = ("capacity_gbps", "capacity", "bandwidth", "speed", "rate", "gbps", "LinkSpeedRaw")
-_LENGTH = re.compile(r"\d{1,6}(?:\.\d{1,9})?\Z")
+_LENGTH = re.compile(r"\d{1,6}(?:\.\d{1,15})?\Z")
 _OPTICAL = re.compile(r"OC-?(\d{1,4})c?\Z", re.IGNORECASE)
 
 
@@ -143,13 +143,22 @@ def _fabric(book: CableBook, graph: _Graph) -> Fabric:
             book.port(row[end], data[label]) if data.get(label) else book.free_port(row[end])
             for end, label in ((source, "source_port"), (target, "target_port"))
         ]
-        length = data.get("length_m", "")
         book.cable(
             *ends, rate=_rate(data), kind=data.get("kind", "") if data.get("kind") in LINK_KINDS else "",
-            length_m=float(length) if _LENGTH.match(length) else float("nan"), cable=data.get("cable", ""),
+            length_m=length_of(data), cable=data.get("cable", ""),
         )  # fmt: skip
     book.refuse_misread("a graph of nodes and links")
     return book.to_fabric(graph.name)
+
+
+def length_of(data: Mapping[str, str]) -> float:
+    """Metres of an edge by its attribute ``length_m``, nan without one.
+
+    >>> length_of({"length_m": "3.048"}), length_of({})
+    (3.048, nan)
+    """
+    text = data.get("length_m", "")
+    return float(text) if _LENGTH.match(text) else float("nan")
 
 
 def _one_way(book: CableBook, graph: _Graph) -> list[tuple[str, str, Mapping[str, str]]]:

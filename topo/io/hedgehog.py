@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from topo.document import Document, Place
 from topo.errors import ParameterError
@@ -17,9 +17,16 @@ from topo.units import parse_gbps
 __all__ = ["is_hedgehog", "read_hedgehog"]
 
 _SIGN = re.compile(r"^apiVersion[ \t]*:[ \t]*wiring\.githedgehog\.com/", re.MULTILINE)
-_BREAKOUT = re.compile(r"\d{1,2}x(\d+G)\Z", re.IGNORECASE)
+_BREAKOUT = re.compile(r"(?P<legs>\d{1,2})x(?P<rate>\d+G)\Z", re.IGNORECASE)
 _WITHOUT_CABLES = ("VLANNamespace", "IPv4Namespace", "SwitchGroup", "VPC", "VPCAttachment", "VPCPeering", "External",
                    "ExternalAttachment", "ExternalPeering", "SwitchProfile", "Rack")  # fmt: skip
+
+
+class _Breakout(NamedTuple):
+    """Into how many legs a port splits, 0 where only a rate is said, and Gb/s of each."""
+
+    n_legs: int
+    gbps: float
 
 
 def is_hedgehog(head: str) -> bool:
@@ -31,7 +38,8 @@ def read_hedgehog(text: str, source: str = "") -> Fabric:
     """The planned fabric of a Hedgehog wiring diagram: every pair of ports that a Connection joins is a cable.
 
     A port is ``node/port`` (``leaf-01/E1/1``). Breakouts of a switch (``portBreakouts: {E1/1: 4x25G}``) give the rate
-    of its legs; other rates are open. Connections with one port lead out of the fabric and leave the port free.
+    of its legs and how many there are: a leg beyond them is noted as an alert, and the one leg of ``1x100G`` is the
+    port itself. Other rates are open. Connections with one port lead out of the fabric and leave the port free.
 
     >>> fabric = read_hedgehog('''
     ... apiVersion: wiring.githedgehog.com/v1beta1
@@ -46,7 +54,7 @@ def read_hedgehog(text: str, source: str = "") -> Fabric:
     :raises InputError: not YAML.
     """
     book = CableBook(source, "read_hedgehog")
-    legs: dict[tuple[str, str], float] = {}
+    legs: dict[tuple[str, str], _Breakout] = {}
     connections: list[tuple[Document, int, str, Any]] = []
     for document, before in yaml_documents(text, source):
         value = document.value if isinstance(document.value, dict) else {}
@@ -73,11 +81,12 @@ def read_hedgehog(text: str, source: str = "") -> Fabric:
     return book.to_fabric()
 
 
-def _breakouts(book: CableBook, name: str, value: Any, legs: dict[tuple[str, str], float], line: int) -> None:
+def _breakouts(book: CableBook, name: str, value: Any, legs: dict[tuple[str, str], _Breakout], line: int) -> None:
     for port, said in (value if isinstance(value, dict) else {}).items():
         found = _BREAKOUT.match(str(said))
         try:
-            legs[name, str(port)] = parse_gbps(found[1]) if found else parse_gbps(str(said))
+            count, rate = (int(found["legs"]), found["rate"]) if found else (0, str(said))
+            legs[name, str(port)] = _Breakout(count, parse_gbps(rate))
         except ParameterError:
             book.notes.add(
                 "breakout not understood", f"{name}/{port}: {quoted(str(said), 30)}", line, severity="warning"
@@ -102,7 +111,7 @@ def _links(value: Any, place: Place) -> Iterator[tuple[Place, list[tuple[str, st
 
 
 def _join(
-    book: CableBook, name: str, sides: list[tuple[str, str]], legs: dict[tuple[str, str], float], line: int
+    book: CableBook, name: str, sides: list[tuple[str, str]], legs: dict[tuple[str, str], _Breakout], line: int
 ) -> None:
     ports = []
     rates = []
@@ -115,9 +124,16 @@ def _join(
             side, "switch" if side.startswith(("switch", "leaf", "spine")) else ""
         )
         row = book.node(node, line, kind=role if node not in book.index else "")
+        whole, _, leg = label.rpartition("/")
+        split = legs.get((node, whole))
+        if split and split.n_legs and leg.isdecimal() and (int(leg) > split.n_legs or int(leg) == 0):
+            said = f"{node} port {label}, split into {split.n_legs} of {split.gbps:g} Gb/s"
+            book.notes.add("leg beyond those its port splits into; use one that exists", said, line, severity="alert")
+        elif split and split.n_legs == 1 and leg == "1":
+            label = whole
         ports.append(book.port(row, label, line))
-        rate = legs.get((node, label.rpartition("/")[0]), legs.get((node, label)))
-        rates += [rate] if rate is not None else []
+        split = split or legs.get((node, label))
+        rates += [split.gbps] if split else []
     if len(ports) != 2:
         book.understood += 1
         kept = (

@@ -261,7 +261,12 @@ def _note_links(dump: Dump, joined: Joined, names: _Names) -> None:
         severity="warning",
     )
     each(joined.differs, "the ends state different rates, the lower one holds", "warning")
-    each(joined.repeated, "link listed more than once by one end")
+    again = joined.again
+    dump.notes.add_many(
+        "link listed again by the same end, counted once",
+        again[:, 1],
+        lambda i: f"{end(int(joined.a[again[i, 0]]))} - {end(int(joined.b[again[i, 0]]))}, as in line {again[i, 2]}",
+    )
     _note_cut(dump, joined)
     each(joined.evidence == ONE_END, "link reported by one end only", "warning")
     each(joined.a // 256 == joined.b // 256, "loopback cable; it carries no traffic between nodes")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -38,11 +39,13 @@ FAMILIES: tuple[tuple[str, ...], ...] = (
 )
 """Labels that are known, from the highest tier to the lowest; a family is taken where most nodes bear its lowest."""
 
-_DOMAINS = (
-    "network.topology.nvidia.com/accelerator",
-    "network.topology.kubernetes.io/accelerator",
-    "nvidia.com/gpu.clique",
-)
+_CLIQUE = "nvidia.com/gpu.clique"
+_DOMAINS = ("network.topology.nvidia.com/accelerator", "network.topology.kubernetes.io/accelerator", _CLIQUE)
+_BARE = re.compile(r"[0.\s-]*(?P<clique>\d+)\s*\Z")
+"""A clique number with no cluster before it, or with the all-zero one of an accelerator that is in none."""
+_SENTINEL = "32766"
+"""The clique number of accelerators that were given none, the same on racks that have nothing in common."""
+_LOCATED = 5
 _HOSTNAME = "kubernetes.io/hostname"
 _NODE = re.compile(r'"kind"\s*:\s*"Node"|"labels"\s*:\s*\{|kubernetes\.io/hostname')
 
@@ -57,8 +60,8 @@ def read_kubernetes(text: str, source: str = "", *, levels: Sequence[str] | None
 
     Each level is a label, the values of all levels above and of its own name a switch; two racks of one name in two
     blocks stay two. ``levels`` names the labels from the highest down; else those of a Kueue ``Topology`` object in
-    the same file, else a known family (:data:`FAMILIES`). The accelerator label is the scale-up domain, whole: clique
-    numbers alone are not unique. Links state no rate.
+    the same file, else a known family (:data:`FAMILIES`). The accelerator label is the scale-up domain, whole. A clique
+    number without its cluster names no domain, as unrelated racks bear the same one; it is noted. Links state no rate.
 
     >>> import json
     >>> labels = [{"b": "b1", "r": f"r{i // 2}"} for i in range(4)]
@@ -69,6 +72,7 @@ def read_kubernetes(text: str, source: str = "", *, levels: Sequence[str] | None
 
     :raises FormatError: no Node in it, or no label that is known; the labels that are there are told.
     :raises InputError: not JSON.
+    :raises ParameterError: ``levels`` that is no list of names.
     """
     if levels is not None and (
         isinstance(levels, str) or not levels or not all(isinstance(each, str) for each in levels)
@@ -83,7 +87,7 @@ def read_kubernetes(text: str, source: str = "", *, levels: Sequence[str] | None
     if len(labels) < len(nodes):
         book.notes.add(f"{len(nodes) - len(labels):,} node(s) stand twice, the last holds", severity="warning")
     chosen = list(levels) if levels is not None else _levels_of(objects, labels, source)
-    return _fabric(book, labels, [level for level in chosen if level != _HOSTNAME])
+    return _fabric(book, text, labels, [level for level in chosen if level != _HOSTNAME])
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:
@@ -123,7 +127,30 @@ def _levels_of(objects: list[dict[str, Any]], labels: dict[str, dict[str, str]],
     )
 
 
-def _fabric(book: CableBook, labels: dict[str, dict[str, str]], levels: list[str]) -> Fabric:
+def _domains(book: CableBook, text: str, labels: dict[str, dict[str, str]]) -> dict[str, str]:
+    """The scale-up domain of each node by its label; a clique number that could be anyone's is none, and is told.
+
+    Only labels of cliques are numbers: others may number their domains as they like, the sentinel aside.
+    """
+    key = next((key for key in _DOMAINS if any(key in each for each in labels.values())), "")
+    domains = {name: said[key] for name, said in labels.items() if key in said}
+    kind = "clique number without its cluster, which unrelated racks share; the node is in no scale-up domain"
+    for name, value in list(domains.items()):
+        found = _BARE.match(value)
+        if found and (key == _CLIQUE or found["clique"] == _SENTINEL):
+            del domains[name]
+            line = _line_of(text, name) if book.notes.count(kind) < _LOCATED else 0
+            book.notes.add(kind, f"{name}: {key}={value}", line, severity="warning")
+    return domains
+
+
+def _line_of(text: str, name: str) -> int:
+    """Line where the node's name is said, 0 where several are."""
+    found = [each.start() for each in re.finditer(rf'"name"\s*:\s*{re.escape(json.dumps(name))}', text)]
+    return text.count("\n", 0, found[0]) + 1 if len(found) == 1 else 0
+
+
+def _fabric(book: CableBook, text: str, labels: dict[str, dict[str, str]], levels: list[str]) -> Fabric:
     below: dict[tuple[str, ...], dict[str, None]] = {}
     hosts: dict[tuple[str, ...], list[str]] = {}
     for name, said in labels.items():
@@ -143,10 +170,8 @@ def _fabric(book: CableBook, labels: dict[str, dict[str, str]], levels: list[str
     title = _titles([*below, *hosts], set(labels))
     nodes = [TreeNode(title[path], [title[(*path, child)] for child in below[path]]) for path in below]
     nodes += [TreeNode(title[path], [], members) for path, members in hosts.items()]
-    domain = next((key for key in _DOMAINS if any(key in each for each in labels.values())), "")
-    domains = {name: said[domain] for name, said in labels.items() if domain in said}
     book.assumptions.append(f"tiers by the labels {', '.join(levels)}, the highest first")
-    return fabric_of_tree(book, nodes, domains=domains)
+    return fabric_of_tree(book, nodes, domains=_domains(book, text, labels))
 
 
 def _titles(paths: list[tuple[str, ...]], taken: set[str]) -> dict[tuple[str, ...], str]:

@@ -52,17 +52,21 @@ def read_lldp_files(texts: Sequence[tuple[str, str]], *, hosts: Sequence[str] = 
     A neighbour's name is matched to a device exactly, then without its domain where only one fits; its port name
     exactly, then as an abbreviation (``Et1`` for ``Ethernet1``). A port told by a MAC address alone goes by its
     description where there is one.
+
+    :raises FormatError: no neighbour in them, or a device twice.
+    :raises InputError: neither text of a switch nor JSON nor XML.
     """
     first = texts[0][1] if texts else ""
     book = CableBook(first, "read_lldp", evidence="found", hosts=hosts)
     told: dict[str, list[Heard]] = {}
+    file_of: dict[str, str] = {}
     for text, source in texts:
         for device, listed in _outputs(book, text, source):
             if device in told:
                 raise FormatError(
                     f"device {quoted(device, 60)} is there twice; give each file once", path=source or None
                 )
-            told[device] = listed
+            told[device], file_of[device] = listed, source
     if not any(told.values()):
         book.refuse_misread("LLDP neighbours") if book.odd else None
         raise FormatError("no LLDP neighbour in it; give the output of the device as JSON", path=first or None)
@@ -79,7 +83,9 @@ def read_lldp_files(texts: Sequence[tuple[str, str]], *, hosts: Sequence[str] = 
             far = _matched(book, told, by_short, each)
             far_port = _port_of(book, ports.get(far, set()), each)
             near = book.port(device, each.port) if each.port else book.free_port(device)
-            book.cable(near, book.port(far, far_port) if far_port else book.free_port(far), line=each.line)
+            end = book.port(far, far_port) if far_port else book.free_port(far)
+            book.also_called(end, each.mac, each.far_port, each.about)
+            book.cable(near, end, line=each.line, file=file_of[device])
     book.refuse_misread("LLDP neighbours")
     return book.to_fabric()
 

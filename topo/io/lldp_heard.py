@@ -18,6 +18,7 @@ _MAC = re.compile(r"(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}\Z|(?:[0-9a-f]{4}\.){2}[0-9
 class Heard:
     """One neighbour on one local port: its name, its word for its port, and the description of that port.
 
+    ``mac`` is the address that its port was told by, where the description is taken for its word.
     ``port`` is '' where the output does not say on which local port it was heard; ``cut`` marks a name as long as
     the column that it stands in, which may have lost its end.
     """
@@ -28,6 +29,7 @@ class Heard:
     about: str = ""
     cut: bool = False
     line: int = 0
+    mac: str = ""
 
 
 def heard(
@@ -43,5 +45,6 @@ def heard(
     if _MAC.match(far) and about:
         said = f"{name} {far}: {about}"
         book.notes.add("neighbour's port told by its MAC address; its description is taken", said, line)
-        far = about
+        yield Heard(port, name, about, about, cut, line, mac=far)
+        return
     yield Heard(port, name, far, about, cut, line)

@@ -27,18 +27,30 @@ class NoteBook:
         self._kinds: dict[str, list[Note]] = {}
         self._counts: dict[str, int] = {}
 
-    def add(self, kind: str, what: str = "", line: int = 0, *, severity: str = "note") -> None:
-        """One more of ``kind``, about ``what``, at ``line``."""
+    def add(
+        self, kind: str, what: str = "", line: int = 0, *, severity: str = "note", source: str | None = None
+    ) -> None:
+        """One more of ``kind``, about ``what``, at ``line`` of the source, or of another."""
         count = self._counts.get(kind, 0)
         self._counts[kind] = count + 1
         if count < _LOCATED:
             text = " ".join((f"{kind}: {what}" if what else kind).splitlines())
-            self._kinds.setdefault(kind, []).append(Note(text, self.source, line, severity))
+            self._kinds.setdefault(kind, []).append(
+                Note(text, self.source if source is None else source, line, severity)
+            )
 
-    def add_many(self, kind: str, lines: Array, describe: Callable[[int], str], *, severity: str = "note") -> None:
-        """One of ``kind`` for each of ``lines``; ``describe(i)`` is asked only for those that are located."""
+    def add_many(
+        self,
+        kind: str,
+        lines: Array,
+        describe: Callable[[int], str],
+        *,
+        severity: str = "note",
+        source: Callable[[int], str] | None = None,
+    ) -> None:
+        """One of ``kind`` for each of ``lines``; ``describe(i)``, ``source(i)`` are asked only for the located ones."""
         for i, line in enumerate(lines[:_LOCATED].tolist()):
-            self.add(kind, describe(i), line, severity=severity)
+            self.add(kind, describe(i), line, severity=severity, source=source(i) if source else None)
         self._counts[kind] = self._counts.get(kind, 0) + max(0, len(lines) - _LOCATED)
 
     def count(self, kind: str) -> int:

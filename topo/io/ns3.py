@@ -7,12 +7,15 @@ import re
 from topo.errors import FormatError, InputError
 from topo.fabric import Fabric
 from topo.io.cables import CableBook, Rate
+from topo.io.halves import UNKNOWN
 from topo.io.notes import quoted
 
 __all__ = ["is_ns3", "read_ns3"]
 
 _HEADER = re.compile(r"\s*\d+\s+\d+\s+\d+(?:\s+\d+\s+\d+\s+\S+)?\s*\Z")
 _ROW = re.compile(r"\s*(\d{1,9})\s+(\d{1,9})\s+(\d+(?:\.\d+)?\s?[KMGT]?bps)\b(.*)", re.IGNORECASE)
+_ODD_RATE = re.compile(r"\s*(\d{1,9})\s+(\d{1,9})\s+(\S{1,40})(\s+\S+\s+\S+)\s*\Z")
+"""A row of five words whose rate is none that is known."""
 _MOST_NODES = 4_000_000
 
 
@@ -25,8 +28,9 @@ def is_ns3(head: str) -> bool:
 def read_ns3(text: str, source: str = "") -> Fabric:
     """The fabric of an ns-3 topology file: counts, the ids of the switches, then a row a link.
 
-    Every row is a cable of its own, equal rows too. In SimAI's header (nodes, GPUs a server, NVSwitches, switches,
-    links, GPU type) the first NVSwitch ids stand before those of the switches, and servers are runs of that many GPUs.
+    Every row is a cable of its own, equal rows too; one whose rate is of an unknown kind is kept without a rate. In
+    SimAI's header (nodes, GPUs a server, NVSwitches, switches, links, GPU type) the first NVSwitch ids stand before
+    those of the switches, and servers are runs of that many GPUs.
 
     >>> row = "{} 2 100Gbps 1us 0\\n"
     >>> fabric = read_ns3("3 1 4\\n2\\n" + 2 * row.format(0) + 2 * row.format(1))
@@ -34,6 +38,7 @@ def read_ns3(text: str, source: str = "") -> Fabric:
     (4, 400.0)
 
     :raises FormatError: a header that counts other than the rows, a node beyond the count, a row that is none.
+    :raises InputError: more nodes than a file of that length can join.
     """
     lines = text.split("\n")
     head = lines[0].split()
@@ -82,6 +87,8 @@ def _ids(line: str, n_nodes: int, wanted: int, source: str) -> list[int]:
 
 def _row(book: CableBook, line: str, number: int, n_nodes: int, chips: set[int]) -> None:
     found = _ROW.match(line)
+    odd = found is None
+    found = found or _ODD_RATE.match(line)
     if found is None:
         raise FormatError(
             f"{quoted(line)} is no link: source, target, rate, latency, loss", path=book.source or None, line=number
@@ -90,8 +97,11 @@ def _row(book: CableBook, line: str, number: int, n_nodes: int, chips: set[int])
     if max(a, b) >= n_nodes:
         said = f"node {max(a, b)} is beyond the {n_nodes:,} nodes of the header"
         raise FormatError(said, path=book.source or None, line=number)
-    rate = found[3].replace(" ", "")
-    scale = {"K": 1e-6, "M": 1e-3, "G": 1.0, "T": 1e3}.get(rate[-4:-3].upper())
-    gbps = float(re.match(r"[\d.]+", rate)[0][:18]) * (scale if scale else 1e-9)  # type: ignore[index]
+    rate = Rate(status=UNKNOWN) if odd else Rate.of(_gbps(found[3].replace(" ", "")))
     kind = "scale_up" if a in chips or b in chips else ""
-    book.cable(book.free_port(str(a)), book.free_port(str(b)), line=number, rate=Rate.of(gbps), kind=kind)
+    book.cable(book.free_port(str(a)), book.free_port(str(b)), line=number, rate=rate, kind=kind)
+
+
+def _gbps(rate: str) -> float:
+    scale = {"K": 1e-6, "M": 1e-3, "G": 1.0, "T": 1e3}.get(rate[-4:-3].upper())
+    return float(re.match(r"[\d.]+", rate)[0][:18]) * (scale if scale else 1e-9)  # type: ignore[index]

@@ -25,7 +25,7 @@ _CAGES = (
 )
 _DEVICE = re.compile(
     r"(?P<device>hca[\s_-]?\d*|mlx\d*_\w+?|ib[\s_-]?port[\s_-]?\d+|ib[ps]\d\w*?|ib\d+|(?:storage[\s_-]?)?nic[\s_-]?\d+|gpu[\s_-]?\d+|rail[\s_-]?\d+"
-    r"|cx-?\d+[\s_-]?\d*)(?:(?:/|:|\s+port\s?|\s+p)(?P<port>\d+))?\Z",
+    r"|cx-?\d+[\s_-]?\d*)(?:(?:/|:|\s+port\s?|\s+p|(?<=\d)p)(?P<port>\d+))?\Z",
     re.IGNORECASE,
 )
 _RANGE = re.compile(r"(\d+)-(\d+)\Z")

@@ -181,7 +181,10 @@ class _Page:
         for line, cells in rows:
             if line <= self.header.line:
                 continue
-            if not any(cell.strip() for cell in cells) or cells[0].lstrip().startswith("#"):
+            if not any(cell.strip() for cell in cells):
+                continue
+            if cells[0].lstrip().startswith("#"):
+                self.book.notes.add("row that begins with #, taken for a comment", _listed(cells), line)
                 continue
             self._row(cells, line)
         for column in self.header.said:

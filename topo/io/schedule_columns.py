@@ -67,11 +67,12 @@ class Header:
     def cell(self, row: Sequence[str], role: str) -> str:
         """The stripped cell of a role in a row; '' where there is none.
 
-        An apostrophe that keeps a name from being a formula, as our own schedules write it, is taken off again.
+        An apostrophe that keeps a name from being a formula, as our own schedules write it, is taken off again: one,
+        where several stand there.
         """
         column = self.column.get(role)
         text = row[column].strip() if column is not None and column < len(row) else ""
-        return text[1:] if text[:1] == "'" and text[1:2] in _FORMULA else text
+        return text[1:] if text[:1] == "'" and text.lstrip("'")[:1] in _FORMULA else text
 
 
 def words_of(cell: str) -> list[str]:

@@ -138,6 +138,7 @@ def parse_slurm_topology(text: str, book: CableBook) -> SlurmTopology:
     """The records of a topology.conf as a value; what is not understood goes to the book's notes.
 
     :raises FormatError: more lines that do not fit than lines that do.
+    :raises InputError: more names than can be held.
     """
     found = SlurmTopology()
     total = 0

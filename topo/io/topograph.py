@@ -15,7 +15,7 @@ from topo.io.yaml_text import mapping_document
 
 __all__ = ["is_topograph", "read_topograph"]
 
-_SWITCHES = re.compile(r"^switches[ \t]*:[ \t]*(?:#.*)?$", re.MULTILINE)
+_SWITCHES = re.compile(r"^switches[ \t]*:[ \t]*(?:\{\}[ \t]*)?(?:#.*)?$", re.MULTILINE)
 _BLOCKS = re.compile(r"^blocks[ \t]*:[ \t]*(?:#.*)?$", re.MULTILINE)
 _DOMAIN = "accelerator.topology.test/domain"
 

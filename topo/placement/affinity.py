@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from topo.fabric import Fabric, State
 from topo.placement.contention import Contention, contention
 from topo.placement.counts import waterfilled_load
-from topo.placement.fold import hosts_of, name_mask
+from topo.placement.fold import Hosts, hosts_of, name_mask
 from topo.placement.job import Job
 from topo.placement.measure import Measured, end_tree, measured
 from topo.placement.placement import Placed, placement_of
 from topo.placement.reach import Reach, reach_of
 from topo.placement.shares import MixedIndex, Shares, shares_of
 from topo.result import Result, Row, Standing
+from topo.table import Array
 from topo.units import format_number
 
 __all__ = [
@@ -227,6 +228,30 @@ def placement_affinity(
     return affinity_of(mine, rest, taken)
 
 
+def _span_fields(hosts: Hosts, counts: Array, free: Array) -> dict[str, Any]:
+    """How far hosts reach by leaf groups and pods; ``free`` hosts of each leaf group, their own among them."""
+    tree, n, has_pods = hosts.tree, int(counts.sum()), hosts.tree.depth > 1
+    return {
+        "leaves_spanned": int((counts > 0).sum()),
+        "least_leaves": fewest(free, n),
+        "leaf_switches_used": int(hosts.leaf_switches[counts > 0].sum()),
+        "pods_spanned": len(np.unique(tree.above[1][counts > 0])) if has_pods else None,
+        "least_pods": fewest(tree.count(free)[1], n) if has_pods else None,
+        "leaf_counts": {str(tree.levels[0].name[i]): int(counts[i]) for i in np.flatnonzero(counts)},
+    }
+
+
+def _left_fields(hosts: Hosts, left: Array, leaves: int) -> dict[str, Any]:
+    """What is ``left`` free in each leaf group for jobs on so many of them."""
+    total = np.bincount(hosts.leaf[hosts.leaf >= 0], minlength=hosts.tree.n_leaves)
+    return {
+        "fragmentation": fragmentation(left, leaves),
+        "fragmentation_leaves": leaves,
+        "free_hosts_left": int(left.sum()),
+        "free_in_part_used_leaves": int(left[(left > 0) & (left < total)].sum()),
+    }
+
+
 def affinity_of(mine: Measured, rest: Sequence[Measured], busy: NDArray[np.bool_]) -> PlacementAffinity:
     """The scores of a measured job beside others; ``busy`` hosts are not free (the job's own count as its own)."""
     ends, job = mine.ends, mine.job
@@ -237,13 +262,9 @@ def affinity_of(mine: Measured, rest: Sequence[Measured], busy: NDArray[np.bool_
     free[own] = True
     before = np.bincount(hosts.leaf[free], minlength=tree.n_leaves)
     shares, reach, load = shares_of(mine), reach_of(mine), contention([mine, *rest])
-    least = fewest(before, len(own))
-    left = before - counts
-    total = np.bincount(hosts.leaf[hosts.leaf >= 0], minlength=tree.n_leaves)
     uplink = mine.loads()[0]
     at = int(uplink.argmax()) if uplink.any() else -1
     names = [job.name, *(other.job.name for other in rest)]
-    has_pods = tree.depth > 1
     return PlacementAffinity(
         fabric=hosts.fabric.name,
         job=job.name,
@@ -251,16 +272,11 @@ def affinity_of(mine: Measured, rest: Sequence[Measured], busy: NDArray[np.bool_
         n_ranks=job.size,
         n_hosts=len(own),
         idle_endpoints=int(hosts.size[own].sum()) - len(np.unique(mine.placement.rows)),
-        leaves_spanned=int((counts > 0).sum()),
-        least_leaves=least,
-        leaf_switches_used=int(hosts.leaf_switches[counts > 0].sum()),
-        pods_spanned=len(np.unique(tree.above[1][counts > 0])) if has_pods else None,
-        least_pods=fewest(tree.count(before)[1], len(own)) if has_pods else None,
-        leaf_counts={str(tree.levels[0].name[i]): int(counts[i]) for i in np.flatnonzero(counts)},
+        **_span_fields(hosts, counts, before),
         bytes_between_hosts=mine.inter,
         bytes_in_all=mine.total,
         hop_bytes=mine.hop_bytes,
-        least_hop_bytes=(1 if ends.has_no_switch else 2) * mine.inter,
+        least_hop_bytes=(1 if ends.has_no_switch or ends.hosts_relay else 2) * mine.inter,
         **_share_fields(shares, mine),
         max_uplink_load=float(uplink.max(initial=0.0)),
         max_uplink_at=str(ends.tree.levels[0].name[at]) if at >= 0 else "",
@@ -274,10 +290,7 @@ def affinity_of(mine: Measured, rest: Sequence[Measured], busy: NDArray[np.bool_
         unreachable_pairs=reach.pairs,
         unreachable_bytes=reach.bytes_per_step,
         relay=reach.relay_text,
-        fragmentation=fragmentation(left, job.constraints.at_most_leaves or least),
-        fragmentation_leaves=job.constraints.at_most_leaves or least,
-        free_hosts_left=int(left.sum()),
-        free_in_part_used_leaves=int(left[(left > 0) & (left < total)].sum()),
+        **_left_fields(hosts, before - counts, job.constraints.at_most_leaves or fewest(before, len(own))),
         rates_known=bool(np.isfinite(load.utilization)),
         verdict=_verdict(load, reach, _way_out(mine, counts, before)),
         assumptions=_assumptions(mine),

@@ -143,6 +143,8 @@ def water_level(free: Array, n: int) -> int:
 
     >>> water_level(np.array([5, 3, 8, 6]), 12)
     3
+
+    :raises ValueError: fewer are free.
     """
     ordered = np.sort(free)
     below = np.concatenate([[0], np.cumsum(ordered)])

@@ -214,6 +214,9 @@ def fold(network: Network, owner: Array, n_owners: int) -> tuple[Array, Array, T
     group, sets = _grouped(who, switch, n_owners)
     both = relay[a] & relay[b] & (owner[a] < 0) & (owner[b] < 0)
     up = _Upward(nodes.tier.astype(np.int64), a[both].astype(np.int64), b[both].astype(np.int64), rate[both])
+    passing = relay[a] & relay[b] & ~both
+    if passing.any():
+        up = up.with_hosts(np.stack([a[passing], b[passing]]).astype(np.int64))
     if not sets:
         return group, np.empty(0, np.int64), Tree((), symmetric=False)
     return group, np.array([len(s) for s in sets], np.int64), _levels(network.fabric, up, sets)
@@ -247,6 +250,17 @@ class _Upward:
         self.low, self.high, self.rate = self.low[order], self.high[order], self.rate[order]
         self.has_lateral = bool((tier[a] == tier[b]).any())
         self._ends, self._rates = np.stack([a, b]), rate
+        self._hosts: Array | None = None
+
+    @property
+    def hosts_relay(self) -> bool:
+        """Whether hosts pass on what is for others, so that switches are joined through them."""
+        return self._hosts is not None
+
+    def with_hosts(self, ends: Array) -> _Upward:
+        """The same with the links by which hosts that relay join what they touch."""
+        self._hosts = ends
+        return self
 
     def beyond(self, sets: list[Array]) -> list[tuple[Array, Array, Array]]:
         """For each set of switches the links that lead out of it in any direction, as (own switch, other, rate)."""
@@ -264,13 +278,14 @@ class _Upward:
         return [(own[at], other[at], rate[at]) for at in picked]
 
     def parts(self, sets: list[Array]) -> Array:
-        """Which sets of switches some path of switches joins: a number for each, in the order they appear."""
+        """Which sets of switches some path joins: a number for each, in the order they appear."""
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 
         first = np.array([switches[0] for switches in sets])
         own = np.concatenate([np.stack([np.full(len(s) - 1, s[0]), s[1:]]) for s in sets], axis=1)
-        a, b = np.concatenate([self._ends, own], axis=1)
+        more = [] if self._hosts is None else [self._hosts]
+        a, b = np.concatenate([self._ends, own, *more], axis=1)
         n = int(max(first.max(), a.max(initial=0), b.max(initial=0))) + 1
         _, label = connected_components(coo_array((np.ones(len(a)), (a, b)), shape=(n, n)), directed=False)
         _, at, part = np.unique(label[first], return_index=True, return_inverse=True)
@@ -288,6 +303,7 @@ def _levels(fabric: Fabric, up: _Upward, sets: list[Array]) -> Tree:
     """Fold level by level until one node is left, or nothing leads further up."""
     levels: list[Level] = []
     problems: list[str] = ["links inside a tier"] if up.has_lateral else []
+    problems += ["hosts relay for each other"] if up.hosts_relay else []
     current, joined = sets, True
     while len(levels) < _MOST_LEVELS:
         found = [up.of(switches) for switches in current]

@@ -31,6 +31,9 @@ class Constraints:
     the placement tree that must hold all of it. ``same_rail``: one rank a host, all on one rail. ``exclude``: hosts it
     may not use (globs). ``hosts_per_leaf``: the most it may take of one leaf group. ``whole_hosts``: hosts are not
     shared with other jobs, so a rest of the last host stays idle; else the rest is left to others.
+
+    >>> Constraints(at_most_leaves=2, exclude="host-01*").exclude
+    ('host-01*',)
     """
 
     whole_hosts: bool = True

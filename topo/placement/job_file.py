@@ -89,7 +89,7 @@ def parse_job(text: str, path: str = "<text>") -> Job:
 
 
 def _job(document: Document) -> Job:
-    model = document.checked(JobKeys, what="a job")
+    model = document.checked(JobKeys, what="a job", template="job")
     if model.size is None and model.degrees is None:
         raise document.error((), "a job needs size (its number of ranks) or degrees")
     try:

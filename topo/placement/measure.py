@@ -51,6 +51,11 @@ class EndTree:
         return not bool((self.hosts.leaf_switches > 0).any())
 
     @cached_property
+    def hosts_relay(self) -> bool:
+        """Whether every endpoint passes on what is for others, so that a path need not touch a switch."""
+        return bool((self.hosts.fabric.nodes.forwards[self.hosts.endpoint] == FORWARDS_ALL).all())
+
+    @cached_property
     def separate_rails(self) -> bool:
         """Whether the endpoints of a host attach to different leaves."""
         own = self.leaf[self.hosts.endpoint]
@@ -243,14 +248,11 @@ class Measured:
     @property
     def hop_bytes(self) -> float:
         """Sum over pairs of bytes times links between their endpoints; what no path joins counts nothing."""
-        if self.ends.has_no_switch:
+        if self.ends.has_no_switch or self.ends.hosts_relay:
             return _direct_hop_bytes(self)
         if not self.on_tree and len(self.matrix):
             hops = self.ends.hops
-            away = self.matrix * (hops >= 0)
-            relays = self.ends.hosts.fabric.nodes.forwards[self.placement.rows] == FORWARDS_ALL
-            access = 0 if relays.all() else 2  # an endpoint that forwards is its own first switch
-            return float((away * (hops + access)).sum())
+            return float((self.matrix * (hops >= 0) * (hops + 2)).sum())
         return sum(amount * self.ends.tree.links(level) for level, amount in enumerate(self.by_level))
 
     def loads(self) -> list[NDArray[np.float64]]:

@@ -175,49 +175,12 @@ def fewest_moves_unspread(
     (2, 0.0)
     """
     from scipy.optimize import Bounds, LinearConstraint, milp
-    from scipy.sparse import coo_array
 
     room, c = np.asarray(size, np.int64), np.asarray(held, np.int64)
     n_jobs, n_leaves = c.shape
     cells = n_jobs * n_leaves
     y, u, d, x, z = np.split(np.arange(3 * cells + 2 * n_leaves), np.cumsum([cells, cells, cells, n_leaves]))
-    parts: list[tuple[Array, Array, Array]] = []
-    low: list[float] = []
-    high: list[float] = []
-
-    def add(row: Array, column: Array, value: Array, least: Sequence[float], most: Sequence[float]) -> None:
-        parts.append((row + len(low), column, value))
-        low.extend(least)
-        high.extend(most)
-
-    inf, one = float("inf"), np.ones(cells)
-    job, leaf = np.repeat(np.arange(n_jobs), n_leaves), np.tile(np.arange(n_leaves), n_jobs)
-    cell = np.arange(cells)
-    total = c.sum(axis=1).astype(float)
-    add(job, y, one, total.tolist(), total.tolist())
-    add(
-        np.concatenate([cell, cell]),
-        np.concatenate([y, u]),
-        np.concatenate([one, -room[leaf]]),
-        [-inf] * cells,
-        [0.0] * cells,
-    )
-    add(job, u, one, [-inf] * n_jobs, (c > 0).sum(axis=1).astype(float).tolist())
-    both = np.concatenate([leaf, np.arange(n_leaves)])
-    add(both, np.concatenate([y, x]), np.ones(len(both)), [-inf] * n_leaves, room.astype(float).tolist())
-    pair = np.tile(np.arange(n_leaves), 2)
-    add(pair, np.concatenate([x, z]), np.concatenate([np.ones(n_leaves), -room]), [-inf] * n_leaves, [0.0] * n_leaves)
-    add(np.zeros(n_leaves, int), z, np.ones(n_leaves), [-inf], [float(most_leaves)])
-    add(np.zeros(n_leaves, int), x, np.ones(n_leaves), [float(n)], [float(n)])
-    add(
-        np.concatenate([cell, cell]),
-        np.concatenate([d, y]),
-        np.concatenate([one, -one]),
-        (-c.ravel()).astype(float).tolist(),
-        [inf] * cells,
-    )
-    rows, columns, values = (np.concatenate(column) for column in zip(*parts, strict=True))
-    matrix = coo_array((values.astype(float), (rows, columns)), shape=(len(low), len(z) * 2 + 3 * cells)).tocsr()
+    matrix, low, high = _unspread_rows(room, c, n, most_leaves, (y, u, d, x, z))
     cost = np.zeros(matrix.shape[1])
     cost[d] = 1.0
     upper = np.full(matrix.shape[1], float(room.max()))
@@ -230,6 +193,48 @@ def fewest_moves_unspread(
     moved = int(np.maximum(after - c, 0).sum())
     bound = float(np.ceil((answer.mip_dual_bound or 0.0) - 1e-6))
     return moved, (moved - bound) / bound if bound > 0 else float(moved > 0), after
+
+
+def _unspread_rows(
+    room: Array, c: Array, n: int, most_leaves: int, variables: tuple[Array, Array, Array, Array, Array]
+) -> tuple[Any, list[float], list[float]]:
+    """The constraints of :func:`fewest_moves_unspread`, with the least and the most of each.
+
+    Of job j and leaf group l: y hosts then, u whether any, d >= y - c of them moved in; of l alone: x hosts of the new
+    job, z whether any.
+    """
+    from scipy.sparse import coo_array
+
+    n_jobs, n_leaves = c.shape
+    cells = n_jobs * n_leaves
+    y, u, d, x, z = variables
+    parts: list[tuple[Array, Array, Array]] = []
+    low: list[float] = []
+    high: list[float] = []
+
+    def add(row: Array, column: Array, value: Array, least: Sequence[float], most: Sequence[float]) -> None:
+        parts.append((row + len(low), column, value))
+        low.extend(least)
+        high.extend(most)
+
+    inf, one = float("inf"), np.ones(cells)
+    job, leaf = np.repeat(np.arange(n_jobs), n_leaves), np.tile(np.arange(n_leaves), n_jobs)
+    cells_twice = np.tile(np.arange(cells), 2)
+    total = c.sum(axis=1).astype(float)
+    add(job, y, one, total.tolist(), total.tolist())
+    add(cells_twice, np.concatenate([y, u]), np.concatenate([one, -room[leaf]]), [-inf] * cells, [0.0] * cells)
+    add(job, u, one, [-inf] * n_jobs, (c > 0).sum(axis=1).astype(float).tolist())
+    both = np.concatenate([leaf, np.arange(n_leaves)])
+    add(both, np.concatenate([y, x]), np.ones(len(both)), [-inf] * n_leaves, room.astype(float).tolist())
+    pair = np.tile(np.arange(n_leaves), 2)
+    add(pair, np.concatenate([x, z]), np.concatenate([np.ones(n_leaves), -room]), [-inf] * n_leaves, [0.0] * n_leaves)
+    add(np.zeros(n_leaves, int), z, np.ones(n_leaves), [-inf], [float(most_leaves)])
+    add(np.zeros(n_leaves, int), x, np.ones(n_leaves), [float(n)], [float(n)])
+    add(cells_twice, np.concatenate([d, y]), np.concatenate([one, -one]), (-c.ravel()).astype(float).tolist(),
+        [inf] * cells)  # fmt: skip
+    rows, columns, values = (np.concatenate(column) for column in zip(*parts, strict=True))
+    matrix = coo_array((values.astype(float), (rows, columns)), shape=(len(low), len(z) * 2 + 3 * cells)).tocsr()
+    return matrix, low, high
 
 
 def what_to_move(

@@ -14,7 +14,7 @@ from topo.placement.fold import Hosts
 from topo.placement.job import Job
 from topo.table import freeze
 
-__all__ = ["Placed", "Placement", "placement_of", "rank_width", "read_ranks"]
+__all__ = ["Placed", "Placement", "listed_hosts", "placement_of", "rank_width", "read_ranks"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,28 +123,45 @@ def _of_names(hosts: Hosts, job: Job, names: list[str]) -> Placement:
     return on_hosts(hosts, job, hosts.numbers(names))
 
 
+def listed_hosts(text: str, *, path: str = "<text>") -> list[tuple[int, int | None, str]]:
+    """Line, rank where it says one, and name of each host in a host file.
+
+    >>> listed_hosts("n1 slots=8\\nn[3-4]  # a list")
+    [(1, None, 'n1'), (2, None, 'n3'), (2, None, 'n4')]
+
+    :raises InputError: a list of hosts that cannot be read, with its line.
+    """
+    import re
+
+    from topo.io.hostlist import expand_hosts
+
+    found: list[tuple[int, int | None, str]] = []
+    for line, raw in enumerate(text.splitlines(), 1):
+        said = raw.split("#", 1)[0].strip()
+        match = re.match(r"rank\s+(\d+)\s*=\s*(\S+)", said)
+        if match:
+            found.append((line, int(match[1]), match[2]))
+        elif "[" in said:
+            found += [(line, None, name) for name in expand_hosts(said.split()[0], path=path, line=line)]
+        elif said:
+            found.append((line, None, re.split(r"[\s:]", said)[0]))
+    return found
+
+
 def read_ranks(hosts: Hosts, job: Job, text: str, *, path: str = "<text>") -> Placement:
-    """A placement from a host file: one host a line in rank order, or ``rank N=HOST slot=...`` lines.
+    """A placement from a host file: hosts in rank order, one or a list (``n[01-08]``) a line, or ``rank N=HOST`` lines.
 
     Several lines of one host in a rank file put that many ranks on it, and must follow each other.
 
     :raises InputError: an unknown host, a host twice, a rank twice or missing, with the line.
     """
-    import re
-
     order: list[str] = []
     ranks: dict[int, int] = {}
     width, known = rank_width(hosts, job), set(hosts.name.tolist())
-    for line, raw in enumerate(text.splitlines(), 1):
-        said = raw.split("#", 1)[0].strip()
-        if not said:
-            continue
-        match = re.match(r"rank\s+(\d+)\s*=\s*(\S+)", said)
-        name = match[2] if match else re.split(r"[\s:]", said)[0]
+    for line, rank, name in listed_hosts(text, path=path):
         if name not in known:
             raise InputError(f"no host of {hosts.fabric.name!r} is called {name!r}", path=path, line=line)
-        if match:
-            rank = int(match[1])
+        if rank is not None:
             if rank in ranks:
                 raise InputError(f"rank {rank} is there twice, first at line {ranks[rank]}", path=path, line=line)
             if rank != len(ranks):

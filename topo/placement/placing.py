@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -21,6 +20,7 @@ from topo.placement.placement import Placed, Placement, on_hosts, placement_of, 
 from topo.placement.profile import Pattern, pattern_of
 from topo.placement.room import Scope, scopes
 from topo.placement.search import Problem, Searched, searched
+from topo.placement.slices import Group, Slice, blocks_for
 from topo.placement.starts import assigned, orders_of, packings
 from topo.placement.tree import Tree
 from topo.result import Result, Row, Standing, hidden
@@ -30,6 +30,7 @@ __all__ = ["OBJECTIVES", "Cluster", "PlacementFound", "load_units", "place", "pl
 
 OBJECTIVES = ("leaves", "hop_bytes", "uplink_load")
 _ORDER_BUDGET_S = 0.4
+_MOST_RANKED = 8192
 _UNITS = {"leaves": "leaf groups", "hop_bytes": "bytes x links a step", "uplink_load": "bytes a step"}
 
 
@@ -86,7 +87,6 @@ class PlacementFound(Result):
     leaf_counts: dict[str, int]
     by_leaves: dict[int, float]
     seed: int
-    seconds: float
     notes: tuple[str, ...]
     affinity: PlacementAffinity
     placement: Placement = hidden()
@@ -133,6 +133,8 @@ def place(
     """The best hosts and rank order for a job, with a lower bound on what any placement costs.
 
     ``leaves``: fewest leaf groups, ties by hop-bytes, then by free hosts left in part-used groups; exact.
+    On a grid (torus, mesh, HyperX) the job gets a contiguous slice, a block of neighbouring places, and on a dragonfly
+    a group, where one of as few leaf groups is free and its bytes cross no more links there; the notes say which.
     ``hop_bytes`` and ``uplink_load``: exact for a uniform all-to-all and for one ring on any tree (a table over how
     many hosts lie below each node); for other demands the same table over the least traffic any k hosts must send
     out gives the bound, and a search by swaps and moves for ``budget_s`` the placement. ``uplink_load`` alone scatters
@@ -154,10 +156,12 @@ def place(
 def placed_on(
     cluster: Cluster, job: Job, *, objective: str = "leaves", budget_s: float = 8.0, seed: int = 0, pxn: bool = True
 ) -> PlacementFound:
-    """:func:`place` on a cluster that is folded already."""
+    """:func:`place` on a cluster that is folded already.
+
+    :raises ParameterError: an unknown objective, or a job that does not fit.
+    """
     if objective not in OBJECTIVES:
         raise ParameterError(f"unknown objective {objective!r}; known: {', '.join(OBJECTIVES)}")
-    begin = time.perf_counter()
     hosts, width = cluster.hosts, rank_width(cluster.hosts, job)
     fitting = scopes(hosts, cluster.ends, job, cluster.free)  # refused before anything of the job's size is made
     pattern = pattern_of(job, width)
@@ -175,12 +179,37 @@ def placed_on(
     assert best is not None
     answer, problem, scope = best
     placement = _hosts_in_order(hosts, job, scope, answer.leaf)
-    mine = measured(cluster.ends, job, placement, pxn=pxn)
+    mine, block = _in_a_block(cluster, job, objective, scope, measured(cluster.ends, job, placement, pxn=pxn), pxn)
     affinity = affinity_of(mine, cluster.others, ~cluster.free)
     value, lower = answer.value, min(bound.value, answer.value)
     if objective == "hop_bytes" and not problem.tree.symmetric:
         value, lower = mine.hop_bytes, min(_far_bound(mine, problem), mine.hop_bytes)
-    return _result(cluster, job, objective, problem, scope, bound, answer, mine, affinity, value, lower, seed, begin)
+    found = _result(cluster, job, objective, problem, scope, bound, answer, mine, affinity, value, lower, seed)
+    return found if block is None else replace(found, notes=(*found.notes, str(block)))
+
+
+def _in_a_block(
+    cluster: Cluster, job: Job, objective: str, scope: Scope, found: Measured, pxn: bool
+) -> tuple[Measured, Slice | Group | None]:
+    """On a fabric that is no tree, the slice of its grid or the pod in which the job's bytes cross fewest links.
+
+    What was found stays where no block of as few leaf groups is as good, or where the load of uplinks is what counts.
+    """
+    hosts, rules = cluster.hosts, job.constraints
+    loads_count = objective == "uplink_load" and not cluster.ends.has_no_switch
+    if scope.tree.symmetric or scope.rows is not None or loads_count:
+        return found, None
+    n, best = job.n_hosts(rank_width(hosts, job)), None
+    most = len(np.unique(hosts.leaf[found.placement.hosts(hosts)])) if objective == "leaves" else rules.at_most_leaves
+    for block in blocks_for(hosts, np.flatnonzero(scope.leaf >= 0), n):
+        per_leaf = np.unique(hosts.leaf[block.hosts], return_counts=True)[1]
+        if (most is not None and len(per_leaf) > most) or per_leaf.max() > (rules.hosts_per_leaf or n):
+            continue
+        mine = measured(cluster.ends, job, on_hosts(hosts, job, block.hosts), pxn=pxn)
+        slack = 1e-9 if best is None else -1e-9  # at equal cost a block, the first of them
+        if mine.hop_bytes <= found.hop_bytes * (1 + slack):
+            found, best = mine, block
+    return found, best
 
 
 def _bounded(
@@ -258,8 +287,8 @@ def _far_bound(mine: Measured, problem: Problem) -> float:
 
     Where endpoints forward for each other what leaves a host crosses a link at least.
     """
-    if mine.ends.has_no_switch:
-        return mine.inter
+    if mine.ends.has_no_switch or mine.ends.hosts_relay:
+        return max(mine.inter, _nearest_bound(mine, problem))
     lowest = problem.tree.levels[0]
     flat = replace(lowest, parent=np.zeros_like(lowest.parent))
     leaf_only = replace(problem, tree=replace(problem.tree, levels=(flat,)))
@@ -267,9 +296,22 @@ def _far_bound(mine: Measured, problem: Problem) -> float:
     return 2 * mine.inter + mine.nearest * cut
 
 
+def _nearest_bound(mine: Measured, problem: Problem) -> float:
+    """Bound of a uniform all-to-all over hosts that are leaf groups each: the others are no nearer than its nearest."""
+    n, hosts = problem.pattern.n, mine.ends.hosts
+    alone = len(hosts) == mine.ends.tree.n_leaves == len(problem.free) and bool((hosts.size == 1).all())
+    if problem.pattern.uniform is None or n < 2 or not alone or len(hosts) > _MOST_RANKED:
+        return 0.0
+    hops = mine.ends.hops
+    free = np.flatnonzero(problem.free)
+    near = np.where(hops < 0, np.inf, hops)[np.ix_(free, free)]
+    around = np.partition(near, n - 1, axis=1)[:, :n].sum(axis=1)  # a host itself among them, at 0
+    return float(mine.inter / (n * (n - 1)) * np.partition(around, n - 1)[:n].sum())
+
+
 def _result(
     cluster: Cluster, job: Job, objective: str, problem: Problem, scope: Scope, bound: Bound, answer: Searched,
-    mine: Measured, affinity: PlacementAffinity, value: float, lower: float, seed: int, begin: float,
+    mine: Measured, affinity: PlacementAffinity, value: float, lower: float, seed: int,
 ) -> PlacementFound:  # fmt: skip
     hosts = cluster.hosts
     gap = 0.0 if value <= lower * (1 + 1e-9) + 1e-12 else (value / lower - 1 if lower > 0 else None)
@@ -290,7 +332,6 @@ def _result(
         leaf_counts=affinity.leaf_counts,
         by_leaves=table_of_loads(problem, steps) if uniform_load else {},
         seed=seed,
-        seconds=time.perf_counter() - begin,
         notes=_notes(cluster, job, objective, problem, affinity, answer),
         affinity=affinity,
         placement=mine.placement,
@@ -324,5 +365,6 @@ def _notes(
     elif objective == "uplink_load" and not problem.tree.rates_known:
         notes.append("rates unknown: every leaf group counts alike, levels above are left out")
     if answer.tried > 1:
-        notes.append(f"{answer.tried:,} starts tried in {answer.seconds:.1f} s")
+        told = "; time ended the search, so that another run can find another: more seconds with budget_s (--budget)"
+        notes.append(f"{answer.tried:,} starts tried{told if answer.cut_short else ''}")
     return tuple(notes)

@@ -56,7 +56,10 @@ def largest_fit(scope: Scope, most_leaves: int | None) -> int:
 
 
 def parts_of(hosts: Hosts, ends: EndTree, job: Job, free: NDArray[np.bool_]) -> list[Scope]:
-    """Every part that the job's constraints allow it to lie in, whether it fits there or not."""
+    """Every part that the job's constraints allow it to lie in, whether it fits there or not.
+
+    :raises ParameterError: one rail is asked for where there are no rails.
+    """
     rules, width = job.constraints, rank_width(hosts, job)
     size = np.maximum(hosts.size, 1)
     each = np.where(width <= size, True, width % size == 0)

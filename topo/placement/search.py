@@ -11,11 +11,14 @@ from numpy.typing import NDArray
 
 from topo.placement.profile import Pattern
 from topo.placement.tree import Tree
+from topo.progress import counted
 from topo.table import Array
 
 __all__ = ["Problem", "Searched", "improved", "score", "searched"]
 
 _NEAR = 1e-9
+_PATIENCE = 200
+_PARTS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,12 +40,12 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class Searched:
-    """Leaf group of each host of the job, its objective, and how long it took."""
+    """Leaf group of each host of the job, its objective, how many starts were tried, and whether time ended it."""
 
     leaf: NDArray[np.int64]
     value: float
-    seconds: float
     tried: int
+    cut_short: bool = False
 
 
 def score(problem: Problem, leaf: Array) -> float:
@@ -77,7 +80,8 @@ def searched(
 ) -> Searched:
     """The best assignment found from some starts: all scored, the best dozen improved, then perturbed and improved.
 
-    Stops at ``target`` (the lower bound), or when the time is up. ``moves`` allows other leaf groups than the start's.
+    Stops at ``target`` (the lower bound), when 200 starts in a row found nothing better, or when the time is up: only
+    then can two runs of one seed differ. ``moves`` allows other leaf groups than the start's.
     """
     begin = time.perf_counter()
     scored = sorted(((score(problem, leaf), i) for i, leaf in enumerate(starts)), key=lambda pair: pair)
@@ -86,20 +90,22 @@ def searched(
     dense = _dense(problem.pattern)
     reached = best_value <= target + _NEAR * max(abs(target), 1.0)
     if dense is None or reached or not budget_s:
-        return Searched(best, best_value, time.perf_counter() - begin, len(starts))
+        return Searched(best, best_value, len(starts))
     rng = np.random.default_rng(seed)
     tried, pool = len(starts), [starts[i] for _, i in scored[:12]]
-    while time.perf_counter() - begin < budget_s:
-        current = pool.pop(0) if pool else _perturbed(best, rng)
-        deadline = begin + budget_s
-        found = improved(problem, current, dense, deadline=deadline, moves=moves)
-        value = score(problem, found)
-        tried += 1
-        if value <= best_value:
-            best, best_value = found, value
-        if best_value <= target + _NEAR * max(abs(target), 1.0):
-            break
-    return Searched(best, best_value, time.perf_counter() - begin, tried)
+    deadline, in_vain = begin + budget_s, 0
+    with counted(_PARTS, "search") as count:
+        while in_vain < _PATIENCE and time.perf_counter() < deadline:
+            count(int(_PARTS * (time.perf_counter() - begin) / budget_s))
+            current = pool.pop(0) if pool else _perturbed(best, rng)
+            found = improved(problem, current, dense, deadline=deadline, moves=moves)
+            value = score(problem, found)
+            tried, in_vain = tried + 1, 0 if value < best_value * (1 - _NEAR) else in_vain + 1
+            if value <= best_value:
+                best, best_value = found, value
+            if best_value <= target + _NEAR * max(abs(target), 1.0):
+                break
+    return Searched(best, best_value, tried, time.perf_counter() >= deadline)
 
 
 def _dense(pattern: Pattern) -> Any:

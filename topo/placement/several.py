@@ -41,7 +41,6 @@ class JobsPlaced(Result):
     gap: float | None
     standing: Standing
     slowdown: dict[str, float]
-    seconds: float
 
     title: ClassVar[str] = "Several jobs placed"
 
@@ -120,8 +119,7 @@ def place_jobs(
     slower = contention([measured(cluster.ends, job, p.placement) for job, p in zip(jobs, found, strict=True)]).slowdown
     names = distinct_names([job.name for job in jobs])
     slowdown = dict(zip(names, slower, strict=True))
-    seconds = time.perf_counter() - begin
-    return JobsPlaced(fabric.name, objective, tuple(found), value, lower, gap, standing, slowdown, seconds)
+    return JobsPlaced(fabric.name, objective, tuple(found), value, lower, gap, standing, slowdown)
 
 
 def _scale(cluster: Cluster, job: Job, width: int) -> float:

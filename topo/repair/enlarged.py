@@ -197,7 +197,7 @@ def _fewest(matched: Matched) -> tuple[list[tuple[int, int]], _Rows, _Rows, str]
         at = zip(best.moves.found.tolist(), best.moves.planned.tolist(), strict=True)
         moves = [(int(matched.found_links[i]), int(matched.planned_links[j])) for i, j in at]
     moved, filled = {row for row, _ in moves}, {row for _, row in moves}
-    how = "|f| + |q| - m jobs, none fewer for this target: every cable that can keep an end does"
+    how = "no list has fewer for this target, |f| + |q| - m: every cable that can keep an end does"
     return (
         moves,
         [row for row in rows_f.tolist() if row not in moved],

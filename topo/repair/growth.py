@@ -95,10 +95,11 @@ class Growth(Result):
 def _target_row(one: Target, asked: Target) -> Row:
     oo, on, no, nn = one.links
     said = (
-        f"{one.moves:,} move instead of {asked.moves:,}: {100 * one.bisection:.4g} % of full bisection, all-to-all "
-        f"{100 * one.plain:.4g} % under a plain split, {100 * one.ideal:.4g} % at best"
+        f"{one.moves:,} cables move instead of {asked.moves:,} if an old leaf gets {oo} to an old and {on} to a new "
+        f"spine, a new leaf {no} and {nn}; that leaves {100 * one.bisection:.4g} % of full bisection, and of an "
+        f"all-to-all {100 * one.plain:.4g} % under a plain split, {100 * one.ideal:.4g} % at best"
     )
-    return Row(f"cheaper: {oo}, {on} links from an old leaf to old, new spines; {no}, {nn} from a new one", said)
+    return Row("with fewer moves", said)
 
 
 def grow_fabric(old: Fabric, new: Fabric, *, require: float = 0.5) -> Growth:

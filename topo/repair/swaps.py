@@ -32,7 +32,8 @@ table{border-collapse:collapse;width:100%;font-size:.87rem;margin:.25rem 0 .6rem
 th,td{text-align:left;vertical-align:top;padding:.18rem .7rem .18rem 0;border-bottom:1px solid #d0d7de}
 th,td{overflow-wrap:anywhere}
 thead th{color:#57606a;font-weight:600;white-space:nowrap}
-.facts{width:auto}.facts th{font-weight:400;color:#57606a;white-space:nowrap}
+.facts{width:auto}.facts th{font-weight:400;color:#57606a;min-width:8.5rem;max-width:20rem;overflow-wrap:break-word}
+.facts td{min-width:9rem;overflow-wrap:break-word}
 .n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
 .k{white-space:nowrap}.why td{background:#f6f8fa;font-weight:600;padding-top:.4rem;break-after:avoid}
 .box{display:inline-block;width:.95em;height:.95em;border:1.4px solid #1b1f24;border-radius:2px;vertical-align:-.1em}
@@ -114,8 +115,14 @@ def _steps(steps: Sequence[Step]) -> str:
                      f"<td>{escape_xml(step.text)}</td>", f"<td class='n'>{step.in_place:,}</td>"]  # fmt: skip
             cells += [f"<td class='n'>{step.cut_off if step.cut_off >= 0 else '-'}</td>"] * watched
             lines.append(f"<tr>{''.join(cells)}</tr>")
-    heads = "".join(f"<th>{text}</th>" for text in head)
-    return f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+    heads = "".join(f"<th class='n'>{text}</th>" if text and text != "what" else f"<th>{text}</th>" for text in head)
+    said = "In place: planned cables that are plugged once the step is done."
+    said += (
+        " Cut off: ends of hosts that have no way to the others meanwhile. Gb/s are in one direction."
+        if watched
+        else ""
+    )
+    return f"<p class='dim'>{said}</p><table><thead><tr>{heads}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
 
 
 def _legend() -> str:
@@ -140,7 +147,7 @@ def _device(fabric: Fabric, device: str, touches: Sequence[Touch]) -> str:
         )
     nodes = sorted({one.node for one in touches})
     pictures = [face(fabric, node, touches) for node in nodes if fabric.nodes.forwards[node] == FORWARDS_ALL]
-    head = "<thead><tr><th></th><th>step</th><th>port</th><th>do</th><th>which cable</th></tr></thead>"
+    head = "<thead><tr><th></th><th class='n'>step</th><th>port</th><th>do</th><th>which cable</th></tr></thead>"
     return (
         f"<div class='device'><h3>{escape_xml(device)} <span class='dim'>({plural(len(touches), 'thing')} to do)</span>"
         f"</h3>{''.join(pictures)}<table>{head}<tbody>{''.join(lines)}</tbody></table></div>"

@@ -60,7 +60,8 @@ def inventory_section(answer: Inventory | TopoError) -> Section:
     counts = [
         Row("host links (endpoint or adapter to switch)", answer.n_host_links),
         Row("fabric links (switch to switch)", answer.n_fabric_links),
-        Row("links, cables", f"{answer.n_links:,}, {answer.n_cables:,}"),
+        Row("links of every kind", answer.n_links),
+        Row("cables (a breakout is one)", answer.n_cables),
     ]
     items: list[Text | Facts | Grid] = [Facts((*plain, *counts))]
     if answer.switch_groups:
@@ -198,6 +199,7 @@ def _bisection_items(
     fabric: Fabric, answer: Bisection, verdicts: tuple[str, ...]
 ) -> Iterator[Facts | Grid | Text | Picture]:
     kept = {"none": "each by itself", "host": "each host kept whole", "domain": "each scale-up domain kept whole"}
+    kept["pod"] = "each pod kept whole"
     yield Text(
         "The least one-direction capacity across any even split of the endpoints into halves: here of "
         f"{plural(answer.n_endpoints, 'endpoint')}, {kept[answer.keep]}."

@@ -17,6 +17,7 @@ __all__ = ["MORE", "SECTIONS", "LeftOut", "asked_or_left_out", "chosen_sections"
 
 SECTIONS = (
     "goodput",
+    "measured",
     "main-numbers",
     "tiers",
     "map",
@@ -47,7 +48,7 @@ _MOST_ENDPOINTS = {
     "wiring": 40_000,
     "bill": 20_000,
 }
-MORE = (*_MOST_ENDPOINTS, "placement")
+MORE = (*_MOST_ENDPOINTS, "placement", "measured")
 """Sections that are made by themselves only up to a number of endpoints, or where a job is given."""
 
 
@@ -62,13 +63,16 @@ class LeftOut:
         return f"Left out: {self.reason}. Ask for it with --sections {self.key} (sections=[{self.key!r}] in Python)."
 
 
-def chosen_sections(sections: Sequence[str] | None, *, has_job: bool = False) -> tuple[str, ...]:
-    """The keys asked for, in reading order; all of them for None. A job that is given asks for its placement.
+def chosen_sections(
+    sections: Sequence[str] | None, *, has_job: bool = False, is_measured: bool = False
+) -> tuple[str, ...]:
+    """The keys asked for, in reading order; all of them for None. A job that is given asks for its placement, and so
+    what was measured for its section.
 
     >>> chosen_sections(["failures", "inventory"])
     ('inventory', 'failures')
 
-    :raises ParameterError: a key that no section has, or the placement of no job.
+    :raises ParameterError: a key that no section has, the placement of no job, or nothing measured.
     """
     if sections is None:
         return SECTIONS
@@ -76,6 +80,10 @@ def chosen_sections(sections: Sequence[str] | None, *, has_job: bool = False) ->
         sections = [*sections, "placement"]
     elif "placement" in sections:
         raise ParameterError("the section placement takes a job: --job FILE (job=... in Python)")
+    if is_measured:
+        sections = [*sections, "measured"]
+    elif "measured" in sections:
+        raise ParameterError("the section measured takes a file: --measured or --counters (measured=... in Python)")
     for key in sections:
         if key not in SECTIONS:
             raise ParameterError(f"no section is called {key!r}; known: {', '.join(SECTIONS)}")

@@ -23,6 +23,7 @@ from topo.report.answers import (
 from topo.report.asked import MORE, SECTIONS, LeftOut, asked_or_left_out, chosen_sections
 from topo.report.bill import ask_bill, bill_section, has_cables
 from topo.report.content import Facts, Map, Picture, Section, Text
+from topo.report.explaining import Explanation, explain
 from topo.report.figures import headline, main_rows
 from topo.report.flows import (
     CollisionAnswers,
@@ -35,14 +36,16 @@ from topo.report.flows import (
 from topo.report.goodput import GoodputAnswers, ask_goodput, goodput_section
 from topo.report.halves import half_members, usual_keep
 from topo.report.losses import LossAnswers, ask_losses, losses_section
-from topo.report.mapped import MOST_MAPPED, fabric_map
+from topo.report.mapped import MOST_MAPPED, fabric_map, map_loads
 from topo.report.markdown import markdown
+from topo.report.measured import MeasuredAnswers, MeasuredAsked, ask_measured, measured_section
 from topo.report.page import html_page
 from topo.report.placement import PlacementAnswers, PlacementAsked, ask_placement, placement_section
 from topo.report.published import published_section
-from topo.report.sections import assumptions_section, identity_section, notes_section
+from topo.report.sections import assumptions_section, explanations_section, identity_section, notes_section
 from topo.report.step import StepAnswers, ask_step, step_section
-from topo.report.verdict import doubtful_rows, expected_rows, verdict
+from topo.report.turns import in_turn
+from topo.report.verdict import checked_bounds, doubtful_rows, expected_rows, verdict
 from topo.report.wiring import ask_wiring, is_from_file, wiring_section
 from topo.result import Result, Row, to_json_value
 from topo.routing.reuse import remembered
@@ -58,18 +61,25 @@ if TYPE_CHECKING:
     from topo.design.planning import CablingPlan
     from topo.wiring import Validation
 
-__all__ = ["Report", "make_report"]
+__all__ = ["ANSWERS", "CLASSES", "Report", "make_report"]
 
 _Answer = TypeVar("_Answer")
 _COLUMNS = 120
-_ANSWERS = {
+ANSWERS = {
     "goodput": ("waterfall", "beside"),
+    "measured": ("run", "counters"),
     "throughput": ("throughput", "beside"),
     "collisions": ("collisions", "remedies", "striped"),
     "failures": ("survivability", "drains", "curve"),
     "placement": ("found", "comparison"),
     "step": ("step", "scaling", "sensitivity"),
 }
+"""Fields of a section's answers that the JSON form holds."""
+CLASSES: dict[str, type] = {
+    "goodput": GoodputAnswers, "measured": MeasuredAnswers, "throughput": FlowAnswers,
+    "collisions": CollisionAnswers, "failures": LossAnswers, "placement": PlacementAnswers, "step": StepAnswers,
+}  # fmt: skip
+"""The classes that have them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +106,8 @@ class Report:
     step: StepAnswers | LeftOut | TopoError | None = None
     chosen: tuple[str, ...] = SECTIONS
     bill: CablingPlan | LeftOut | TopoError | None = None
+    explain: bool = False
+    measured: MeasuredAnswers | TopoError | None = None
 
     @property
     def title(self) -> str:
@@ -125,6 +137,7 @@ class Report:
         paths = self.inventory if isinstance(self.inventory, TopoError) else self.inventory.paths
         found = [
             None if self.goodput is None else goodput_section(self.goodput),
+            None if self.measured is None else measured_section(self.measured),
             Section("main-numbers", "Main numbers", [Facts(tuple(self.rows()))]),
             Section("tiers", "Tiers", [Picture(self.drawing)]),
             self._map_section(),
@@ -144,7 +157,17 @@ class Report:
             notes_section(fabric.origin.notes),
             assumptions_section(fabric.origin, kinds_in_words(default_kinds(fabric))),
         ]
-        return tuple(section for section in found if section is not None and section.key in self.chosen)
+        said = [section for section in found if section is not None and section.key in self.chosen]
+        return (*said, explanations_section(self.explanations)) if self.explain else tuple(said)
+
+    @property
+    def explanations(self) -> tuple[Explanation, ...]:
+        """Three sentences about each answer, in reading order."""
+        answers: list[Any] = [self.inventory, self.oversubscription, self.bisection]
+        for name in MORE:
+            answer = getattr(self, name)
+            answers += [answer, *(getattr(answer, field, None) for field in ANSWERS.get(name, ()))]
+        return tuple(explain(answer) for answer in answers if isinstance(answer, Result))
 
     def to_html(self) -> str:
         """One self-contained HTML page: nothing loaded, scripts of its own only; fit for paper, dark, small screens."""
@@ -156,9 +179,8 @@ class Report:
             return None
         if len(self.fabric.endpoints) > MOST_MAPPED:
             return Section("map", "Map", [Text(f"Left out: more than {MOST_MAPPED:,} endpoints. 'topo map' draws it.")])
-        loads = self.throughput.loads if isinstance(self.throughput, FlowAnswers) else None
+        loads, why = (self.throughput.loads, "") if isinstance(self.throughput, FlowAnswers) else map_loads(self.fabric)
         wiring = None if self.wiring is None or isinstance(self.wiring, (LeftOut, TopoError)) else self.wiring
-        why = "none: the section on throughput has not been worked out"
         content = fabric_map(self.fabric, loads=loads, wiring=wiring, why_no_load=why)
         return Section("map", "Map", [Map(content)])
 
@@ -191,6 +213,7 @@ class Report:
             "expected": _plain(self._published),
             "notes": to_json_value(origin.notes),
             "assumptions": list(origin.assumptions),
+            **({"explanations": [one.to_dict() for one in self.explanations]} if self.explain else {}),
         }
 
     def to_json(self, *, indent: int | None = 2) -> str:
@@ -217,7 +240,7 @@ class Report:
             elif isinstance(answer, Result):
                 out[name] = answer.to_dict()
             elif answer is not None:
-                fields = {field: getattr(answer, field) for field in _ANSWERS[name]}
+                fields = {field: getattr(answer, field) for field in ANSWERS[name]}
                 out[name] = {field: to_json_value(value) for field, value in fields.items()}
         return out
 
@@ -269,6 +292,8 @@ def make_report(
     keep: str | None = None,
     sections: Sequence[str] | None = None,
     placement: PlacementAsked | Job | None = None,
+    explain: bool = False,
+    measured: MeasuredAsked | None = None,
 ) -> Report:
     """Ask a fabric for all that can be said of it quickly, and draw it.
 
@@ -281,6 +306,9 @@ def make_report(
     ``placement`` is a job to place (a :class:`~topo.placement.job.Job`), or such a job with the hosts that are not
     free, the jobs there already and the schedulers to compare (:class:`~topo.report.placement.PlacementAsked`).
 
+    ``measured`` names a run of nccl-tests, port counters, or both, to set beside what is predicted
+    (:class:`~topo.report.measured.MeasuredAsked`). ``explain`` adds three sentences about each answer: what was
+    computed, what it assumes, what would change it.
     ``endpoints`` restricts the bisection, and nothing else, to some endpoints (names, globs, rows or a mask). ``keep``
     is what its split keeps whole, as in :func:`topo.bisection_bandwidth`; left out, hosts, or scale-up domains where
     they span hosts, or nothing where all endpoints are in one host. What cannot be computed, for instance a bandwidth
@@ -303,28 +331,37 @@ def make_report(
 
     expect_fabric(fabric)
     asked = PlacementAsked(placement) if isinstance(placement, Job) else placement
-    chosen = chosen_sections(sections, has_job=asked is not None)
+    chosen = chosen_sections(sections, has_job=asked is not None, is_measured=measured is not None)
     rows = fabric.endpoint_rows(endpoints)
     kept = usual_keep(fabric, rows) if keep is None else keep
-    bisection = _asked(lambda: bisection_bandwidth(fabric, None if endpoints is None else rows, keep=kept))
+
+    def more(key: str, ask: Callable[[bool], Any]) -> Callable[[], Any]:
+        return lambda: asked_or_left_out(key, fabric, sections, ask)
+
     with remembered():
-        return Report(
+        found = in_turn(
             fabric,
-            draw_fabric(fabric),
-            _asked(lambda: inventory(fabric)),
-            _asked(lambda: oversubscription(fabric)),
-            bisection,
-            () if isinstance(bisection, TopoError) else _verdicts(fabric, bisection),
-            asked_or_left_out("throughput", fabric, sections, lambda named: ask_flows(fabric)),
-            asked_or_left_out("collisions", fabric, sections, lambda named: ask_collisions(fabric, named)),
-            asked_or_left_out("failures", fabric, sections, lambda named: ask_losses(fabric, named)),
-            _wiring(fabric, sections),
-            asked_or_left_out("goodput", fabric, sections, lambda named: ask_goodput(fabric)),
-            None if asked is None else _asked(lambda: ask_placement(fabric, asked)),
-            asked_or_left_out("step", fabric, sections, lambda named: ask_step(fabric)),
-            chosen,
-            _bill(fabric, sections),
+            {
+                "bisection": lambda: _asked(
+                    lambda: bisection_bandwidth(fabric, None if endpoints is None else rows, keep=kept)
+                ),
+                "drawing": lambda: draw_fabric(fabric),
+                "inventory": lambda: _asked(lambda: inventory(fabric)),
+                "oversubscription": lambda: _asked(lambda: oversubscription(fabric)),
+                "throughput": more("throughput", lambda named: ask_flows(fabric)),
+                "collisions": more("collisions", lambda named: ask_collisions(fabric, named)),
+                "failures": more("failures", lambda named: ask_losses(fabric, named)),
+                "wiring": lambda: _wiring(fabric, sections),
+                "goodput": more("goodput", lambda named: ask_goodput(fabric)),
+                "placement": lambda: None if asked is None else _asked(lambda: ask_placement(fabric, asked)),
+                "measured": lambda: None if measured is None else _asked(lambda: ask_measured(fabric, measured)),
+                "step": more("step", lambda named: ask_step(fabric)),
+                "bill": lambda: _bill(fabric, sections),
+            },
         )
+        bisection = found["bisection"]
+        checked = () if isinstance(bisection, TopoError) else checked_bounds(fabric, bisection)
+        return Report(fabric, verdicts=checked, chosen=chosen, explain=explain, **found)
 
 
 def _bill(fabric: Fabric, sections: Sequence[str] | None) -> CablingPlan | LeftOut | TopoError | None:
@@ -346,21 +383,6 @@ def _asked(question: Callable[[], _Answer]) -> _Answer | TopoError:
         return question()
     except TopoError as error:
         return error
-
-
-def _verdicts(fabric: Fabric, answer: Bisection) -> tuple[str, ...]:
-    """What the separate checkers say of the two bounds."""
-    from topo.analysis.bisection.certificate import CertificateError, check_cut, check_lower
-
-    said = []
-    checks = (("upper bound: its cut and its halves were", check_cut), ("lower bound: its proof was", check_lower))
-    for name, check in checks:
-        try:
-            check(fabric, answer)
-            said.append(f"The {name} gone over again by separate code and hold{'s' if 'proof' in name else ''}.")
-        except CertificateError as error:
-            said.append(f"The {name} NOT confirmed: {error}. Do not rely on this bound; please report it.")
-    return tuple(said)
 
 
 def _plain(answer: Result | TopoError) -> dict[str, Any]:

@@ -80,7 +80,10 @@ def _grids(bill: Bill) -> Iterator[Grid]:
     yield Grid(("cable", "for", "count", "lengths", f"price, {bill.currency}"), rows, "Cables", total)
     optics = tuple(_cells(line) for line in bill.lines if line.group == "transceiver")
     if optics:
-        yield Grid(head, optics, "Transceivers", "One for each cage that holds a fibre, whatever its number of ports.")
+        note = "One for each cage that holds a fibre, whatever its number of ports."
+        if all(line.price == 0 for line in bill.lines if line.group == "transceiver"):
+            note += " The price list counts them in the price of their cables."
+        yield Grid(head, optics, "Transceivers", note)
 
 
 def _cells(line: BillLine) -> tuple[str, ...]:

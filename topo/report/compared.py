@@ -26,8 +26,8 @@ def comparison_sections(found: FabricComparison, fabrics: Sequence[Fabric]) -> l
     note = "* differs. " + " ".join(f"{text}." for text in found.legend)
     sections = [
         Section("sides", "Side by side", [Grid(found.head, tuple(found.cells()), "", note.strip())]),
-        Section("differences", "What differs", [Text(sentence(text)) for text in found.differences or ("Nothing",)]),
-        Section("standing", "How sure this is", [Text(sentence(text)) for text in found.standings]),
+        Section("differences", "What differs", [_differences(found)]),
+        Section("standing", "How sure this is", [_standings(found)]),
     ]
     if found.not_computed:
         sections.append(Section("missing", "Not computed", [Text(sentence(text)) for text in found.not_computed]))
@@ -36,6 +36,17 @@ def comparison_sections(found: FabricComparison, fabrics: Sequence[Fabric]) -> l
             title = f"{name}: {section.title}"
             sections.append(dataclasses.replace(section, key=f"{section.key}-{i}", title=title))
     return sections
+
+
+def _differences(found: FabricComparison) -> Grid | Text:
+    if not found.spans:
+        return Text("No number differs.")
+    return Grid(("what", "least", "most", "times"), found.spans)
+
+
+def _standings(found: FabricComparison) -> Grid:
+    rows = tuple((what, of or "all", standing) for what, of, standing in found.standing_rows)
+    return Grid(("what", "of", "standing"), rows)
 
 
 def comparison_page(fabrics: Sequence[Fabric], format: str = "html") -> str:

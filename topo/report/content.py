@@ -12,6 +12,7 @@ from topo.view.tiers import Drawing
 __all__ = ["Facts", "Grid", "Map", "Picture", "Section", "Text", "is_numeric"]
 
 _LONGEST_NUMBER = 24
+_LONGEST_NAME = 36
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,11 @@ class Grid:
     note: str = ""
     bars: tuple[float, ...] = ()
     fold: str = ""
+
+    @property
+    def is_prose(self) -> bool:
+        """Whether some cell is a sentence rather than a name or a number."""
+        return any(len(cell) > _LONGEST_NAME for row in self.rows for cell in row)
 
     @property
     def numeric(self) -> tuple[bool, ...]:
@@ -83,4 +89,5 @@ def is_numeric(cell: str) -> bool:
     """
     if len(cell) > _LONGEST_NUMBER:
         return False
-    return cell in {"", "-"} or cell[:1].isdigit() or (cell[:1] == "-" and cell[1:2].isdigit())
+    cell = cell.removeprefix("≤")
+    return cell in {"", "-", "no end"} or cell[:1].isdigit() or (cell[:1] == "-" and cell[1:2].isdigit())

@@ -126,7 +126,7 @@ def main_rows(
             Row("links", _links_text(inventory)),
         ]
         if inventory.n_one_sided_links:
-            told = Standing("warning", "they count as carrying nothing; is the file cut off?")
+            told = Standing("warning", "they count as carrying nothing unless --one-sided takes them as there")
             rows.append(Row("links one end reports", inventory.n_one_sided_links, standing=told))
         if inventory.injection_gbps is not None:
             rows += inventory.injection_rows("one direction")
@@ -152,7 +152,7 @@ def _links_text(inventory: Inventory) -> str:
 def _sent_text(fabric: Fabric, answer: Bisection) -> str:
     """Injection of the kind that leaves what the split keeps whole: over scale-up links, out of hosts, or both."""
     network = Network.of(fabric, kinds=answer.kinds)
-    kept = {"host": fabric.nodes.host, "domain": fabric.nodes.domain}.get(answer.keep)
+    kept = {"host": fabric.nodes.host, "domain": fabric.nodes.domain, "pod": fabric.nodes.pod}.get(answer.keep)
     outside = np.ones(len(network.links), bool)
     if kept is not None:
         one, other = kept.codes[network.a], kept.codes[network.b]

@@ -156,7 +156,7 @@ def _fullest(fabric: Fabric, loads: LinkLoads, full: Array) -> Grid:
         )  # fmt: skip
     alike = int((full >= full.max(initial=0) * (1 - 1e-9)).sum())
     note = f"{alike:,} link directions are as full as the fullest." if alike > 1 else ""
-    head = ("from", "port", "to", "port", "load", "of its rate")
+    head = ("from", "port", "to", "port", "load, one direction", "of its rate")
     return Grid(head, tuple(rows), "The fullest links, worst first", note)
 
 
@@ -180,7 +180,11 @@ def _strips(fabric: Fabric, loads: LinkLoads, full: Array) -> list[Strip]:
         mean, most = (format_number(100 * float(v), 3) for v in (value.mean(), value.max()))
         said = (f"{plural(int(mine.sum()), 'link')}, mean {mean} %, most {most} %", ends)
         first, last = (str(fabric.nodes.name[columns[i]]) for i in (0, -1))
-        out.append(Strip(f"{_word(low)} to {_word(high)}", said, cells_of(home, value), f"{first} … {last}, across"))
+        out.append(
+            Strip(
+                f"{_word(low)} to {_word(high)}", said, cells_of(home, value, most_rows=6), f"{first} … {last}, across"
+            )
+        )
     return out
 
 
@@ -216,7 +220,7 @@ def _collision_items(answer: CollisionAnswers, model: tuple[str, ...]) -> Iterat
         ("mean rate of the slowest flow", found.slowest_rate),
     ]
     rows = [Row(name, value.text(100), "% of its rate", value.standing) for name, value in rates if value is not None]
-    rows.append(Row("no link overloaded, probability", found.p_no_overload.text(), "", found.p_no_overload.standing))
+    rows.append(Row("chance that no link is overloaded", found.p_no_overload.text(), "", found.p_no_overload.standing))
     yield Facts(tuple(rows))
     if found.worst_links:
         lines = tuple(
@@ -227,7 +231,7 @@ def _collision_items(answer: CollisionAnswers, model: tuple[str, ...]) -> Iterat
             for link in found.worst_links[:_SHOWN]
         )  # fmt: skip
         note = f"{found.worst_alike:,} link directions are as bad as the worst." if found.worst_alike > 1 else ""
-        head = ("from", "port", "to", "rate", "mean load", "P(overloaded)")
+        head = ("from", "port", "to", "rate, one direction", "mean load", "chance of overload")
         yield Grid(head, lines, "Links that collisions overload most often, worst first", note)
     if found.slowest_law:
         yield _slowest_picture(found)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from topo.errors import ParameterError, TopoError
+from topo.parts.forwarding import is_infiniband
 from topo.report.answers import why_not
 from topo.report.asked import LeftOut
 from topo.report.content import Facts, Grid, Picture, Section, Text
@@ -38,16 +39,17 @@ class GoodputAnswers:
 def ask_goodput(fabric: Fabric) -> GoodputAnswers:
     """A ring all-reduce over all endpoints in order, of 4 MiB a rank so that its latency weighs alike.
 
+    Headers are InfiniBand's where the switches are, else those of RoCE v2.
+
     :raises TopoError: nothing leaves a host, or some endpoints have no path.
     """
     from topo.analysis.collectives.carried import Wire
     from topo.analysis.collectives.on_fabric import collective_time
     from topo.training.waterfall import goodput
 
-    found = goodput(fabric, bytes=_PIECE * len(fabric.endpoints))
-    beside = [
-        collective_time(fabric, bytes=_BESIDE, algorithm=name, wire=Wire()) for name in ("ring", "double_tree")
-    ]  # fmt: skip
+    wire = Wire(transport="infiniband") if is_infiniband(fabric) else Wire()
+    found = goodput(fabric, bytes=_PIECE * len(fabric.endpoints), wire=wire)
+    beside = [collective_time(fabric, bytes=_BESIDE, algorithm=name, wire=wire) for name in ("ring", "double_tree")]
     return GoodputAnswers(found, tuple(beside))
 
 
@@ -93,7 +95,7 @@ def _items(answer: GoodputAnswers) -> Iterator[Text | Facts | Grid | Picture]:
     caption = "Each bar is what is left with this effect and all above it; behind it, what the effect took"
     yield Picture(draw_waterfall(bars, unit="Gb/s of an endpoint", title=found.title, alt=alt), caption)
     known = Standing(found.levels[-1].standing.kind, bars[-1].standing.partition(": ")[2])
-    rows = [Row("goodput", found.goodput_gbps, "Gb/s", known), Row("time", 1e3 * found.time_s, "ms")]
+    rows = [Row("goodput, one direction", found.goodput_gbps, "Gb/s", known), Row("time", 1e3 * found.time_s, "ms")]
     yield Facts((*rows, Row("busbw, as nccl-tests prints", found.busbw_gbyte_s, "GB/s")))
     grid = tuple(
         (one.algorithm, f"{format_number(1e3 * one.time_s, 4)} ms", f"{100 * one.latency_s / one.time_s:.0f} %",

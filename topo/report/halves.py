@@ -18,6 +18,7 @@ KEPT_WORDS = {
     "none": "nothing, endpoints are split singly",
     "host": "hosts",
     "domain": "scale-up domains",
+    "pod": "pods, or groups of switches",
 }
 """What ``keep`` means, in words."""
 
@@ -48,7 +49,8 @@ def usual_keep(fabric: Fabric, endpoints: Array | None = None) -> str:
 def half_members(fabric: Fabric, answer: Bisection) -> list[list[str]]:
     """Names in either half of the split behind the upper bound, the smaller half first.
 
-    Scale-up domains or hosts where those are kept whole, endpoints where nothing is or where they bear no such name.
+    Scale-up domains, pods or hosts where those are kept whole, endpoints where nothing is or where they bear no such
+    name.
 
     >>> import topo
     >>> f = topo.leaf_spine(leaves=2, spines=1, hosts_per_leaf=2)
@@ -58,7 +60,7 @@ def half_members(fabric: Fabric, answer: Bisection) -> list[list[str]]:
     rows = answer.endpoints
     names = fabric.nodes.name[rows].astype(object)
     if answer.keep != "none":
-        label = (fabric.nodes.host if answer.keep == "host" else fabric.nodes.domain).values(rows)
+        label = getattr(fabric.nodes, answer.keep).values(rows)
         names = np.where(label != "", label, names)
     side = answer.side[rows].astype(bool)
     halves = [list(dict.fromkeys(names[side == here].tolist())) for here in (True, False)]

@@ -200,6 +200,14 @@
       return "M" + (low.x + BOX / 2) + " " + low.y + "L" + (up.x + BOX / 2) + " " + (up.y + HIGH);
     }
     function short(text, most) { return text.length <= most ? text : text.slice(0, most - 6).replace(/[ …]+$/, "") + "…" + text.slice(-5); }
+    // As much of a text as is no wider than a box in the letters that this browser has.
+    var pen = document.createElement("canvas").getContext("2d");
+    function fitted(text, wide) {
+      pen.font = getComputedStyle(svg.node()).font;
+      if (pen.measureText(text).width > wide) text = text.replace(" … ", "…");
+      for (var most = text.length; most > 7 && pen.measureText(short(text, most)).width > wide; ) most--;
+      return short(text, most);
+    }
     function isOff(id) {
       if (!match) return false;
       if (id < nUnits) return !match.units[id];
@@ -253,7 +261,7 @@
       var items = layers.items.selectAll("g.item").data(boxes, function (b) { return b.id; });
       born = items.enter().append("g");
       born.append("rect").attr({ width: BOX, height: HIGH, rx: 4 });
-      born.append("text").attr({ x: BOX / 2, y: 14, "text-anchor": "middle" }).text(function (b) { return short(name(b.id), 15); });
+      born.append("text").attr({ x: BOX / 2, y: 14, "text-anchor": "middle" }).text(function (b) { return fitted(name(b.id), BOX - 8); });
       born.append("text").attr({ x: BOX / 2, y: 27, "text-anchor": "middle", "class": "dim" }).text(function (b) {
         return b.id < nUnits ? (U.members[b.id] > 1 ? "" : data.words[U.tier[b.id]]) : "+ " + size[b.id - nUnits].toLocaleString("en") + " inside";
       });

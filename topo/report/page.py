@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from topo.output import plain
-from topo.report.content import Map, Section
+from topo.report.content import Map, Section, Text
 from topo.view.map_data import FabricMap
 
 __all__ = ["html_page", "map_page"]
 
 _PAGES = {
-    "Summary": ("goodput", "main-numbers"),
+    "Summary": ("goodput", "measured", "main-numbers"),
     "Structure": ("tiers", "map", "fabric", "published", "inventory", "paths"),
     "Capacity": ("oversubscription", "bisection", "throughput"),
     "Collisions": ("collisions",),
@@ -28,7 +28,7 @@ _PAGES = {
     "Placement": ("placement",),
     "Step": ("step",),
     "Wiring": ("wiring", "bill"),
-    "Notes and assumptions": ("notes", "assumptions"),
+    "Notes and assumptions": ("notes", "assumptions", "explained"),
 }
 _PAGE_OF = {key: page for page, keys in _PAGES.items() for key in keys}
 _POLICY_MARK = "policy-is-filled-in-last"
@@ -50,9 +50,9 @@ def html_page(title: str, headline: str, sections: Sequence[Section]) -> str:
     return _filled(title=title, headline=headline, pages=pages, scripts=scripts, alone=False)
 
 
-def map_page(title: str, content: FabricMap) -> str:
-    """The map alone, as high as the window."""
-    section = _plain_section(Section("map", "Map", [Map(content)]))
+def map_page(title: str, content: FabricMap, explained: Sequence[str] = ()) -> str:
+    """The map alone, as high as the window, with sentences under it that explain it."""
+    section = _plain_section(Section("map", "Map", [Map(content), *map(Text, explained)]))
     pages = [{"title": "", "sections": [section]}]
     scripts = [_d3(), _script("map.js")]
     return _filled(title=title, headline=content.alt, pages=pages, scripts=scripts, alone=True)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from topo.fabric import Note, Origin
 from topo.report.content import Facts, Grid, Section, Text
+from topo.report.explaining import Explanation
 from topo.result import Row
 from topo.view.text import plural, sentence
 
 if TYPE_CHECKING:
     from topo.fabric import Fabric
 
-__all__ = ["assumptions_section", "identity_section", "notes_section"]
+__all__ = ["assumptions_section", "explanations_section", "identity_section", "notes_section"]
 
 _MOST_NOTES = 40
 
@@ -74,6 +76,16 @@ def _pattern(text: str) -> str:
     """A note without its particulars: quoted names, numbers and hexadecimal identities."""
     text = re.sub(r"'[^']*'|\"[^\"]*\"", "'…'", text)
     return re.sub(r"\S*\d\S*", "0", text)
+
+
+def explanations_section(explanations: Sequence[Explanation]) -> Section:
+    """What each answer is: three sentences in a line."""
+    rows = tuple((one.of, *one.sentences) for one in explanations)
+    return Section(
+        "explained",
+        "The answers explained",
+        [Grid(("answer", "what was computed", "what it assumes", "what would change it"), rows)],
+    )
 
 
 def assumptions_section(origin: Origin, kinds: str) -> Section:

@@ -136,17 +136,31 @@ def _items(answer: StepAnswers) -> Iterator[Text | Facts | Grid | Picture]:
         )
     )
     terms = [(name, seconds) for name, seconds in step.terms.items() if seconds]
-    rows = tuple((name, f"{seconds:.4g} s", f"{100 * seconds / step.time_s:.1f} %") for name, seconds in terms)
+    rows = tuple((name, _span(seconds), f"{100 * seconds / step.time_s:.1f} %") for name, seconds in terms)
     shares = tuple(seconds / step.time_s for _, seconds in terms)
     yield Grid(("term", "time", "share"), rows, "What the step is made of", bars=shares)
     if len(answer.scaling.ranks) > 1:
         yield _efficiency(answer.scaling)
     worth = tuple(
-        (one.change, f"{one.time_s:.4g} s", f"{100 * one.mfu:.2f} %", f"{one.mfu_points + 0.0:+.2f}")
+        (one.change, _span(one.time_s), f"{100 * one.mfu:.2f} %", f"{one.mfu_points + 0.0:+.2f}")
         for one in answer.sensitivity.variants
     )
-    yield Grid(("change", "step", "MFU", "points"), worth, "What one change of the fabric is worth to this job")
+    yield Grid(
+        ("change", "time of a step", "MFU", "MFU points"), worth, "What one change of the fabric is worth to this job"
+    )
     yield Text(f"Assumed: {'; '.join(step.assumptions)}.")
+
+
+def _span(seconds: float) -> str:
+    """A time with the unit that suits it.
+
+    >>> _span(1.0981), _span(0.04417), _span(7.786e-05)
+    ('1.098 s', '44.17 ms', '77.86 us')
+    """
+    for unit, least in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= least:
+            return f"{seconds / least:.4g} {unit}"
+    return f"{seconds / 1e-6:.4g} us"
 
 
 def _timeline(step: TrainingStep) -> Picture:

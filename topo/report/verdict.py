@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from topo.analysis.published import PublishedNumbers
     from topo.fabric import Fabric, Note
 
-__all__ = ["alerts", "doubtful_rows", "expected_rows", "verdict"]
+__all__ = ["alerts", "checked_bounds", "doubtful_rows", "expected_rows", "verdict"]
 
 _FULL = 1 - 1e-9
 
@@ -145,3 +145,18 @@ def expected_rows(answer: PublishedNumbers | TopoError) -> list[Row]:
     said = "; ".join(f"{n.meaning}: {n.shown(n.expected)} expected, {n.built_text} built" for n in wrong)
     standing = Standing("warning", f"{len(wrong):,} of {len(answer.numbers):,} expected numbers")
     return [Row("expected numbers DIFFER", said, standing=standing)]
+
+
+def checked_bounds(fabric: Fabric, answer: Bisection) -> tuple[str, ...]:
+    """What the separate checkers say of the two bounds."""
+    from topo.analysis.bisection.certificate import CertificateError, check_cut, check_lower
+
+    said = []
+    checks = (("upper bound: its cut and its halves were", check_cut), ("lower bound: its proof was", check_lower))
+    for name, check in checks:
+        try:
+            check(fabric, answer)
+            said.append(f"The {name} gone over again by separate code and hold{'s' if 'proof' in name else ''}.")
+        except CertificateError as error:
+            said.append(f"The {name} NOT confirmed: {error}. Do not rely on this bound; please report it.")
+    return tuple(said)

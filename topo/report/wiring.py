@@ -37,6 +37,11 @@ _MOST_DEVICES = 15
 _GATHERED = 3
 _MOST_ACCEPTED = 100
 _LONGEST = 400
+_PRICES = (
+    "Lost is what does not get through, in one direction, while every endpoint sends to every other (an all-to-all) as "
+    "fast as the sound fabric allows; each fault alone, all others mended. Theta is the part of such traffic that "
+    "fits. The cut above a switch is its cables to the tier above it."
+)
 _JOB_WORDS = {"add": "cables to lay", "move": "ends to move", "remove": "cables to remove", "look": "places to look at"}
 
 
@@ -271,9 +276,11 @@ def _left_out(n: int, word: str = "finding") -> str:
 
 
 def _remarks(answer: Validation) -> list[Text]:
-    """The one file that all findings stand in, said once instead of in every line; which have no price."""
+    """The one file that all findings stand in, said once instead of in every line; what a price means, which lack."""
     source, cost = _only_source(answer), answer.consequence
     said = [Text(f"Line numbers are those of {source}.")] if source else []
+    if cost is not None and cost.n_priced:
+        said.append(Text(_PRICES))
     if cost is not None and cost.n_priced < cost.n_faults:
         said.append(Text(f"{cost.n_priced:,} of {cost.n_faults:,} faults were priced one by one; the others show '-'."))
     return said

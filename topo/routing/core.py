@@ -15,13 +15,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from topo.fabric import FORWARDS_ALL, FORWARDS_NOTHING, Fabric, State, grouped_order
+from topo.fabric import FORWARDS_ALL, FORWARDS_NOTHING, Fabric, State
 from topo.network import Network
 from topo.routing.chips import ChipCopies
 from topo.routing.relaying import find_relaying, passing_parts
 from topo.routing.scheme import Routing
 from topo.routing.weights import LinkWeights, is_path_aware
-from topo.table import Array
+from topo.table import Array, grouped_order
 
 __all__ = ["Core", "Folded", "number_rows"]
 

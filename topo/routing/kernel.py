@@ -21,6 +21,7 @@ __all__ = ["Descent", "Graph", "Steps", "arc_sums", "arrivals", "descend", "on_p
 
 _CHUNK = 1 << 16
 _SMALL = 1 << 18
+_CELLS = 1 << 22
 _FAR = 120
 _FAR_WIDE = 30_000
 
@@ -139,6 +140,9 @@ def descend(
     factor = None if favour is None else np.ones((graph.n, n_columns))
     level[seed_row, seed_column] = 0
     found = Descent(graph, level, total, {0: np.unique(seed_row)}, None, factor)
+    if graph.up is None and favour is None and len(graph.tail) and int(graph.cost.min()) == int(graph.cost.max()):
+        _settle_alike(found, seed_row, seed_column)
+        return found
     if graph.up is None:
         _settle(found, graph.steps, [0], favour)
         return found
@@ -181,27 +185,78 @@ def _settle(
         pending |= {at + cost for cost in costs}
 
 
+def _settle_alike(found: Descent, seed_row: Array, seed_column: Array) -> None:
+    """The same where all arcs cost alike: levels by sets of columns as bits, then all total weights at once."""
+    graph, level = found.graph, found.level
+    n, n_columns = level.shape
+    cost = int(graph.cost[0])
+    words = np.zeros((n, -(-n_columns // 64)), "<u8")
+    bits = np.uint64(1) << (seed_column % 64).astype(np.uint64)
+    np.bitwise_or.at(words, (seed_row, seed_column // 64), bits)
+    begin = np.searchsorted(graph.tail, np.arange(n + 1))
+    tails = np.flatnonzero(np.diff(begin))
+    reached, at = words.copy(), 0
+    while True:
+        at += cost
+        ahead = np.zeros_like(words)
+        ahead[tails] = np.bitwise_or.reduceat(words[graph.head], begin[tails], axis=0)
+        words = ahead & ~reached
+        rows = np.flatnonzero(words.any(axis=1))
+        if not len(rows):
+            break
+        reached |= words
+        new = np.unpackbits(words[rows].view(np.uint8), axis=1, count=n_columns, bitorder="little").view(bool)
+        level[rows] = np.where(new, level.dtype.type(at), level[rows])
+        found.rows_at[at] = rows
+        words[graph.members == 0] = 0
+    _total_alike(found, begin, cost)
+
+
+def _total_alike(found: Descent, begin: Array, cost: int) -> None:
+    """Total weights from the levels: of each row the sum over its arcs on shortest paths, sinks counted once."""
+    from scipy.sparse import csr_array
+
+    graph = found.graph
+    n, n_arcs = graph.n, len(graph.tail)
+    tails, heads = found.ends(False)
+    shape = (n, n_arcs)
+    through = csr_array((graph.weight * graph.members[graph.head], np.arange(n_arcs), begin), shape=shape)
+    last = csr_array((graph.weight, np.arange(n_arcs), begin), shape=shape)
+    is_plain = bool((graph.members[graph.head] == 1).all())
+    step = max(_CELLS // n_arcs, 1)
+    for low in range(0, found.level.shape[1], step):
+        part = slice(low, low + step)
+        used = (tails[graph.tail, part] - heads[graph.head, part] == tails.dtype.type(cost)).astype(float)
+        found.total[:, part] = through @ used
+        if not is_plain:
+            found.total[:, part] = np.where(found.level[:, part] == cost, last @ used, found.total[:, part])
+
+
 def push(found: Descent, demand: Array) -> NDArray[np.float64]:
     """What every row sends per unit of weight when ``demand`` (rows, columns) goes to the sinks.
 
     That is its own demand and its transit together, over its total weight.
     """
     held, sent = demand.copy(), np.zeros_like(demand)
+    live = np.asarray(demand.any(axis=1))
     for at in sorted(found.rows_at, reverse=True):
         if at == 0:
             break
         rows = found.rows_at[at]
+        rows = rows[live[rows]]
+        if not len(rows):
+            continue
         here = found.level[rows] == at
         flow = np.divide(held[rows], found.total[rows], out=np.zeros((len(rows), held.shape[1])), where=here)
         sent[rows] += flow
         for step in found.graph.steps:
             if step.cost < at:
-                _carry(found, step, at, rows, flow, held)
+                _carry(found, step, at, rows, flow, held, live)
     return sent
 
 
-def _carry(found: Descent, step: Steps, at: int, rows: Array, flow: Array, held: Array) -> None:
-    """Move what rows at a level send over arcs of one kind to the rows these lead to."""
+def _carry(found: Descent, step: Steps, at: int, rows: Array, flow: Array, held: Array, live: Array) -> None:
+    """Move what rows at a level send over arcs of one kind to the rows these lead to, which then are ``live``."""
     if at - step.cost not in found.rows_at:
         return
     if found.below is not None:
@@ -211,9 +266,13 @@ def _carry(found: Descent, step: Steps, at: int, rows: Array, flow: Array, held:
     if found.below is not None and not step.up:
         there &= found.below[targets]
     sums *= there
+    if not isinstance(targets, slice):
+        some = np.flatnonzero(sums.any(axis=1))
+        targets, sums = targets[some], sums[some]
     if at > step.cost:
         sums *= found.factor(targets, at - step.cost)
     held[targets] += sums
+    live[targets] = True
 
 
 def arrivals(found: Descent, sources: Array, steps: list[Steps]) -> NDArray[np.float64]:
@@ -240,7 +299,9 @@ def arc_sums(found: Descent, sent: Array, heads_barred: tuple[Array, Array], arc
     ``heads_barred`` are (row, column) index arrays whose arcs are summed elsewhere: the sinks.
     """
     result = np.zeros(len(arcs))
+    live = np.asarray(sent.any(axis=1))
     for mine, up in _directions(found.graph, arcs):
+        mine = mine[live[found.graph.tail[arcs[mine]]]]
         tails, heads = found.ends(up)
         heads = heads.copy()
         heads[heads_barred[0], heads_barred[1]] = np.iinfo(heads.dtype).max

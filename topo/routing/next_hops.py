@@ -15,8 +15,8 @@ from topo.network import Network
 from topo.routing.access import Access, find_access
 from topo.routing.arcs import Bundles, list_codes, network_arcs, ranges
 from topo.routing.distances import RelayGraph, Seeds
-from topo.routing.hop_weights import HopWeights, home_lists, hop_weights
-from topo.routing.part_pull import is_opened, part_pull
+from topo.routing.hop_weights import HomeLists, HopWeights, home_lists, hop_weights
+from topo.routing.part_pull import PartPull, is_opened, part_pull
 from topo.routing.relaying import find_relaying
 from topo.routing.scheme import Routing
 from topo.routing.sets import SetBits, hop_sets
@@ -91,29 +91,12 @@ class NextHops:
         weighs = LinkWeights.of(fabric, state=state, routing=chosen) if chosen.scheme == "wcmp" else None
         if weighs is not None:
             network = Network(fabric, network.links[network.capacity_gbps > 0], network.kinds, state)
-        arcs = network_arcs(network, find_relaying(network, chosen).costs)
-        bundles = Bundles.of(arcs, 2 * len(fabric.links)) if chosen.lag else None
-        if bundles is not None:
-            arcs = arcs.take(np.flatnonzero(bundles.is_leader(arcs.arc)))
-        access = find_access(network, arcs, chosen)
-        if chosen.up_down and access.has_relaying_endpoints:
-            node = str(fabric.nodes.name[access.endpoints[np.argmin(access.source_state)]])
-            raise ParameterError(f"up/down routing needs tiers of switches, but endpoint {node!r} forwards for others")
+        access, bundles = _reached(network, chosen)
         wanted = np.arange(len(access.endpoints)) if sinks is None else _end_index(access, fabric, "sinks", sinks)
         wanted = np.unique(wanted)
-        homes, parts, kind = None, None, None
-        if weighs is not None and not is_opened(network, access):
-            homes = home_lists(weighs, access)
-            kind = homes.group_kind
-        elif weighs is not None and is_path_aware(chosen):
-            parts = part_pull(weighs, access, wanted)
-            kind = parts.kind_of
+        homes, parts, kind = _kinds(network, access, weighs, chosen, wanted)
         group, seeds, n_groups = _groups(access, wanted, kind)
-        if access.n_relays * n_groups > _MOST_CELLS:
-            raise ParameterError(
-                f"{access.n_relays:,} switches times {n_groups:,} groups of destinations are more next-hop sets than "
-                f"the {_MOST_CELLS:,} a table holds; name fewer sinks, or ask for link loads, which need no table"
-            )
+        _refuse_too_many(access, n_groups)
         tier = fabric.nodes.tier[access.relays]
         graph = RelayGraph.of(access.core, tier)
         found = hop_sets(graph, seeds, n_groups, tier, up_down=chosen.up_down)
@@ -131,22 +114,11 @@ class NextHops:
             held.flags.writeable = False
         for array in (group_of, table, start, found.cost):
             array.flags.writeable = False
+        ends = access.endpoints[wanted]
         return cls(
-            fabric,
-            chosen,
-            network,
-            access,
-            group_of,
-            access.endpoints[wanted],
-            table,
-            start,
-            held,
-            found.cost,
-            found.far,
-            bundles,
-            share,
-            weights,
-        )
+            fabric, chosen, network, access, group_of, ends, table, start, held, found.cost, found.far, bundles,
+            share, weights,
+        )  # fmt: skip
 
     @property
     def relays(self) -> NDArray[np.int64]:
@@ -219,6 +191,44 @@ class NextHops:
         ways = self.access.ways
         at = ways.find(np.array([end * self.access.n_states + row]))[0]
         return np.concatenate([arcs, ways.arc[ways.start[at] : ways.start[at + 1]]])
+
+
+def _reached(network: Network, routing: Routing) -> tuple[Access, Bundles | None]:
+    """How endpoints reach the relays, and the bundles whose leaders alone are arcs under LAG.
+
+    :raises ParameterError: up/down routing where endpoints forward for others.
+    """
+    fabric = network.fabric
+    arcs = network_arcs(network, find_relaying(network, routing).costs)
+    bundles = Bundles.of(arcs, 2 * len(fabric.links)) if routing.lag else None
+    if bundles is not None:
+        arcs = arcs.take(np.flatnonzero(bundles.is_leader(arcs.arc)))
+    access = find_access(network, arcs, routing)
+    if routing.up_down and access.has_relaying_endpoints:
+        node = str(fabric.nodes.name[access.endpoints[np.argmin(access.source_state)]])
+        raise ParameterError(f"up/down routing needs tiers of switches, but endpoint {node!r} forwards for others")
+    return access, bundles
+
+
+def _kinds(
+    network: Network, access: Access, weighs: LinkWeights | None, routing: Routing, wanted: Array
+) -> tuple[HomeLists | None, PartPull | None, Array | None]:
+    """What weights tell apart among destinations: their lists of homes, or factors where hosts are opened."""
+    if weighs is not None and not is_opened(network, access):
+        homes = home_lists(weighs, access)
+        return homes, None, homes.group_kind
+    if weighs is not None and is_path_aware(routing):
+        parts = part_pull(weighs, access, wanted)
+        return None, parts, parts.kind_of
+    return None, None, None
+
+
+def _refuse_too_many(access: Access, n_groups: int) -> None:
+    if access.n_relays * n_groups > _MOST_CELLS:
+        raise ParameterError(
+            f"{access.n_relays:,} switches times {n_groups:,} groups of destinations are more next-hop sets than "
+            f"the {_MOST_CELLS:,} a table holds; name fewer sinks, or ask for link loads, which need no table"
+        )
 
 
 def _end_index(access: Access, fabric: Fabric, name: str, rows: ArrayLike) -> NDArray[np.int64]:

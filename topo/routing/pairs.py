@@ -8,14 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from topo.fabric import grouped_order
 from topo.routing.columns import Block, Columns
 from topo.routing.core import Core
 from topo.routing.members import FirstHops, LastHops
 from topo.routing.passes import Totals
 from topo.routing.scheme import Routing
 from topo.routing.twins import fold_twins
-from topo.table import Array
+from topo.table import Array, grouped_order
 
 __all__ = ["PairPass", "pair_pass"]
 

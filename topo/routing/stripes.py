@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from topo.fabric import Fabric, grouped_order
+from topo.fabric import Fabric
 from topo.routing.arcs import list_codes
-from topo.table import Array
+from topo.table import Array, grouped_order
 
 __all__ = ["Stripes"]
 

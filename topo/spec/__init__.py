@@ -30,7 +30,7 @@ def spec_of_document(document: Document) -> Spec:
 
     :raises InputError: the document breaks a rule, with its line, the value and what is allowed.
     """
-    spec = document.checked(Spec, what="a fabric spec")
+    spec = document.checked(Spec, what="a fabric spec", template="spec")
     if not spec.sources:
         raise document.error(("sources",), "names no source; give at least one, if only your own design")
     if spec.builder not in BUILDERS:

@@ -61,7 +61,10 @@ def longest_matching(fabric: Fabric, endpoints: Selector = None, *, state: State
 
 
 def find_longest_matching(fabric: Fabric, endpoints: Selector = None, *, state: State | None = None) -> LongestMatching:
-    """:func:`longest_matching` with the hops of its pairs and the bound on their sum."""
+    """:func:`longest_matching` with the hops of its pairs and the bound on their sum.
+
+    :raises ParameterError: fewer than two of the endpoints are attached to a switch.
+    """
     rows = chosen(fabric, endpoints)
     groups = leaf_groups(fabric, state=state)
     group = groups.group[np.searchsorted(fabric.endpoints, rows)]

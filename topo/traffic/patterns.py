@@ -13,7 +13,7 @@ from topo.errors import ParameterError
 from topo.fabric import Fabric, Selector, expect_fabric
 from topo.table import Array
 from topo.traffic.demand import Block, Demand
-from topo.traffic.rates import line_rate_gbps
+from topo.traffic.rates import line_rate_gbps, way_out_of_no_link
 
 __all__ = ["all_to_all", "chosen", "incast", "pair_rates", "permutation", "random_pairing", "shift", "wanted_rates"]
 
@@ -174,7 +174,8 @@ def wanted_rates(fabric: Fabric, rows: Array) -> NDArray[np.float64]:
     linked = rate > 0
     if not linked.any():
         raise ParameterError(
-            f"none of the {len(rows)} chosen endpoints of {fabric.name!r} has a link of a rate above 0"
+            f"none of the {len(np.unique(rows)):,} chosen endpoints of {fabric.name!r} has a link of a rate above 0; "
+            f"{way_out_of_no_link(fabric)}"
         )
     return np.where(linked, rate, rate[linked].min())
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from topo.fabric import Fabric, State
 from topo.network import Network
 
-__all__ = ["line_rate_gbps"]
+__all__ = ["line_rate_gbps", "way_out_of_no_link"]
 
 
 def line_rate_gbps(fabric: Fabric, *, state: State | None = None) -> NDArray[np.float64]:
@@ -45,6 +45,17 @@ def line_rate_gbps(fabric: Fabric, *, state: State | None = None) -> NDArray[np.
     share[indirect] = per_host[at[indirect]] / endpoints_of_host[at[indirect]]
     alone = np.where(scale_up > 0, scale_up, own)
     return np.where((share > 0) | wired[fabric.endpoints], share, alone)
+
+
+def way_out_of_no_link(fabric: Fabric) -> str:
+    """What to do about endpoints without a link that carries anything, to end a message with."""
+    n = int(fabric.links.evidence.is_any("one end").sum())
+    if n:
+        return (
+            f"{n:,} links that only one end reported carry nothing; add the other ends' files, or load with "
+            "one_sided=True (--one-sided on the command line)"
+        )
+    return "choose endpoints that are cabled (topo show counts the links), or read a file with their cables"
 
 
 def _sum_at(network: Network, rate: NDArray[np.float64], n: int, which: NDArray[np.bool_]) -> NDArray[np.float64]:

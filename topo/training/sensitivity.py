@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from topo.errors import ParameterError
 from topo.fabric import Fabric, State
 from topo.parts.models import ModelShape, model_shape
+from topo.progress import steps
 from topo.result import Result, Row, Standing
 from topo.routing.scheme import Routing
 from topo.table import freeze
@@ -89,7 +90,7 @@ def fabric_sensitivity(
     if spine is not None:
         changes.append(("one failed spine", base, _without(fabric, state, spine)))
     variants: list[Variant] = []
-    for change, chosen, there in changes:
+    for change, chosen, there in steps(changes, "changes of the fabric"):
         step = training_step(shape, plan, fabric=fabric, placement=rows, routing=chosen, state=there, **given)
         first = variants[0].mfu if variants else step.mfu
         variants.append(Variant(change, step.time_s, step.mfu, 100 * (step.mfu - first)))

@@ -201,7 +201,7 @@ def _flows(
     if not ranks.dropped:
         outer = collective_phases(fabric, replace(ranks, dropped=True), collective, size, algorithm=algorithm, **alphas)
     chosen = algorithm or PLACED[collective][0]
-    name = f"{collective} ({chosen}) of {size / 2**20:.6g} MiB over {ranks.size} ranks"
+    name = f"{collective} ({chosen}) of {size / 2**20:,.6g} MiB over {ranks.size:,} ranks"
     factor = 1.0 if collective == "send" else busbw_factor(collective, ranks.size)
     return full, outer, name, factor
 

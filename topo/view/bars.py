@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from topo.units import format_number
 from topo.view.curves import CHART_STYLE
-from topo.view.place import LETTER, WIDTH, text_element
+from topo.view.place import LETTER, WIDTH, document, text_element
 from topo.view.text import escape_xml, shorten
 from topo.view.tiers import Drawing
 
@@ -53,14 +53,7 @@ def draw_waterfall(bars: Sequence[Bar], *, unit: str, title: str, alt: str) -> D
     for i, bar in enumerate(bars):
         body += _bar(bar, _TOP + i * _STEP, across, numbers)
     height = math.ceil(_TOP + len(bars) * _STEP + 8)
-    joined = "\n".join(body)
-    svg = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="tt" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" '
-        f'height="{height}" role="img" aria-label="{escape_xml(alt)}">\n<title>{escape_xml(title)}</title>\n'
-        f"<desc>{escape_xml(alt)}</desc>\n<style>{_STYLE}</style>\n"
-        f'<rect width="{WIDTH}" height="{height}" fill="var(--bg)"/>\n{joined}\n</svg>\n'
-    )
-    return Drawing(svg, alt, ())
+    return Drawing(document(body, height=height, title=title, alt=alt, style=_STYLE), alt, ())
 
 
 def _bar(bar: Bar, y: float, across: float, numbers: float) -> list[str]:

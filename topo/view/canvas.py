@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topo.table import Array
-from topo.view.place import WIDTH, text_element
+from topo.view.place import document, text_element
 from topo.view.svg import STYLE
 from topo.view.text import escape_xml, shorten
 
@@ -76,13 +76,13 @@ class Canvas:
             y += 16
         lines = [f'<path class="{style}" d="{"".join(parts)}"/>' for style, parts in self._paths.items()]
         height = math.ceil(y + 4)
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="tt" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" '
-            f'height="{height}" role="img" aria-label="{escape_xml(alt)}">\n<title>{escape_xml(title)}</title>\n'
-            f"<desc>{escape_xml(' '.join([alt, *notes]))}</desc>\n<style>{_STYLE}</style>\n"
-            f'<rect width="{WIDTH}" height="{height}" fill="var(--bg)"/>\n'
-            + "\n".join([*lines, *self._above, *foot])
-            + "\n</svg>\n"
+        return document(
+            [*lines, *self._above, *foot],
+            height=height,
+            title=title,
+            alt=alt,
+            style=_STYLE,
+            description=" ".join([alt, *notes]),
         )
 
 

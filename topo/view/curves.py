@@ -8,19 +8,22 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from topo.units import format_number
-from topo.view.place import LETTER, WIDTH, text_element
+from topo.view.place import LETTER, WIDTH, document, text_element
 from topo.view.svg import STYLE
 from topo.view.text import escape_xml
 from topo.view.tiers import Drawing
 
 __all__ = ["CHART_STYLE", "Axis", "Curve", "draw_curves"]
 
-_LEFT, _RIGHT, _TOP, _PLOT = 54.0, 24.0, 28.0, 220.0
+_LEFT, _RIGHT, _TOP, _PLOT = 54.0, 24.0, 28.0, 172.0
+_DASHES = ("none", "8 3", "2 3", "9 3 2 3")
+"""Series differ without colour as well."""
 
 CHART_STYLE = (
     STYLE
     + "\n".join(
-        f".tt .k{i}{{stroke:var(--{ink});stroke-width:2;fill:none}}.tt .f{i}{{fill:var(--{ink});fill-opacity:.16}}"
+        f".tt .k{i}{{stroke:var(--{ink});stroke-width:2;fill:none;stroke-dasharray:{_DASHES[i]}}}"
+        f".tt .f{i}{{fill:var(--{ink});fill-opacity:.16}}"
         f".tt .p{i}{{fill:var(--{ink})}}"
         for i, ink in enumerate(("t1s", "odd", "t2s", "t4s"))
     )
@@ -79,17 +82,7 @@ def draw_curves(curves: Sequence[Curve], x: Axis, y: Axis, *, title: str, alt: s
     body.append(text_element(12, _TOP - 14, y.name, "d"))
     body += _legend(curves, bottom + 22)
     height = math.ceil(bottom + (38 if len(curves) > 1 or curves[0].low else 22))
-    return Drawing(_document(body, height, title, alt), alt, ())
-
-
-def _document(body: Sequence[str], height: int, title: str, alt: str) -> str:
-    joined = "\n".join(body)
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="tt" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" '
-        f'height="{height}" role="img" aria-label="{escape_xml(alt)}">\n<title>{escape_xml(title)}</title>\n'
-        f"<desc>{escape_xml(alt)}</desc>\n<style>{CHART_STYLE}</style>\n"
-        f'<rect width="{WIDTH}" height="{height}" fill="var(--bg)"/>\n{joined}\n</svg>\n'
-    )
+    return Drawing(document(body, height=height, title=title, alt=alt, style=CHART_STYLE), alt, ())
 
 
 class _Plane:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from topo.table import Array
 from topo.view.canvas import Canvas
@@ -36,7 +37,9 @@ def draw_grid(relays: Relays) -> tuple[Canvas, str, tuple[str, ...]]:
     x[shown] = 20 + sheet[shown] * across + margin + places[shown, 0] * step
     y[shown] = _TOP + down[shown] * step
     canvas = Canvas()
+    framed = _blocks(canvas, relays, x, y, step)
     _links(canvas, relays, kinds, x, y, step)
+    _twisted_stubs(canvas, relays, sizes, x, y, step)
     _rows_as_lines(canvas, relays, kinds, x, y, step)
     over = _switched_rows(canvas, relays, x, y, step)
     radius = float(np.clip(step * 0.17, 2.5, 9))
@@ -45,8 +48,9 @@ def draw_grid(relays: Relays) -> tuple[Canvas, str, tuple[str, ...]]:
     if len(sizes) > 2:
         for k in range(sheets):
             canvas.text(20 + (k + 0.5) * across, 24, f"third coordinate {k}", "h", middle=True)
+        _between_sheets(canvas, kinds[2], sheets, int(sizes[2]), across)
     canvas.height = _TOP + (rows - 1) * step + 0.6 * step + 12
-    notes = _notes(relays, kinds, sizes.tolist(), columns, rows, sheets, switched=over)
+    notes = _notes(relays, kinds, sizes.tolist(), columns, rows, sheets, switched=over) + framed
     grid = " x ".join(f"{size}" for size in sizes.tolist())
     said = ", ".join(f"dimension {k + 1} {kind}" for k, kind in enumerate(kinds))
     many = plural(2, relays.word).split(" ", 1)[1]
@@ -104,6 +108,60 @@ def _links(canvas: Canvas, relays: Relays, kinds: list[str], x: Array, y: Array,
         canvas.line(x[one], y[one], x[other], y[other], "c" if bold else "w" if long else "l", bow=bow)
 
 
+def _blocks(canvas: Canvas, relays: Relays, x: Array, y: Array, step: float) -> tuple[str, ...]:
+    """A frame round the shown accelerators of each rack, or host where there are no racks; what to say of them."""
+    nodes = relays.fabric.nodes
+    for word, column in (("rack", nodes.rack), ("host", nodes.host)):
+        code = column.codes[relays.rows]
+        sheet = relays.places[:, 2] if relays.places.shape[1] > 2 else np.zeros(len(relays), np.int64)
+        seen = np.flatnonzero(~np.isnan(x) & (code >= 0))
+        if not relays.endpoints_relay or len(np.unique(code)) < 2 or not len(seen):
+            continue
+        _, of, count = np.unique(np.stack([code, sheet])[:, seen], axis=1, return_inverse=True, return_counts=True)
+        if count.max() < 2:
+            continue
+        around = 0.34 * step
+        for block in range(len(count)):
+            mine = seen[of.ravel() == block]
+            left, top = x[mine].min() - around, y[mine].min() - around
+            canvas.frame(left, top, np.ptp(x[mine]) + 2 * around, np.ptp(y[mine]) + 2 * around)
+        return (f"A frame: one {word}, such as {column.values(relays.rows[seen[:1]])[0]}.",)
+    return ()
+
+
+def _twisted_stubs(canvas: Canvas, relays: Relays, sizes: Array, x: Array, y: Array, step: float) -> None:
+    """Closing links of a twist that lead to another sheet, as stubs at both of their ends."""
+    turned = _turned_away(relays)
+    ends = np.concatenate([relays.a[turned], relays.b[turned]])
+    bold = np.tile(relays.marked[turned], 2)
+    change = np.tile(np.abs(relays.places[relays.a[turned]] - relays.places[relays.b[turned]]), (2, 1))
+    for axis, (over_x, over_y) in enumerate(((0.55 * step, 0.0), (0.0, 0.55 * step))[: len(sizes)]):
+        for i in np.flatnonzero((change[:, axis] == sizes[axis] - 1) & ~np.isnan(x[ends])).tolist():
+            one, sign = ends[i], 1 if relays.places[ends[i], axis] else -1
+            way = (x[one] + sign * over_x, y[one] + sign * over_y)
+            canvas.line(x[one], y[one], *way, "c" if bold[i] else "w")
+
+
+def _turned_away(relays: Relays) -> NDArray[np.int64]:
+    """Links that change several coordinates at once, one beyond the first two among them."""
+    change = relays.places[relays.a] != relays.places[relays.b]
+    return np.flatnonzero((change.sum(axis=1) > 1) & change[:, 2:].any(axis=1))
+
+
+def _between_sheets(canvas: Canvas, kind: str, sheets: int, size: int, across: float) -> None:
+    """How a sheet is joined with the next, once for all its nodes, between the headings."""
+    if "not joined" in kind:
+        return
+    style = "g" if "all with all" in kind else "l"
+    middle = [20 + (k + 0.5) * across for k in range(sheets)]
+    for k in range(sheets - 1):
+        canvas.line(middle[k] + 66, 20, middle[k + 1] - 66, 20, style)
+    if "rings" in kind:
+        canvas.line(middle[0] - 96, 20, middle[0] - 66, 20, "w")
+    if sheets < size or "rings" in kind:
+        canvas.line(middle[-1] + 66, 20, middle[-1] + 96, 20, "w" if sheets == size else style)
+
+
 def _rows_as_lines(canvas: Canvas, relays: Relays, kinds: list[str], x: Array, y: Array, step: float) -> None:
     """One thick line through all that are joined with each other."""
     shown = np.flatnonzero(~np.isnan(x))
@@ -156,12 +214,21 @@ def _notes(
     if len(sizes) > 2:
         if sizes[2] > sheets:
             notes.append(f"Shown are the first {sheets} of {sizes[2]} sheets.")
-        notes.append(f"Links between sheets are not drawn: dimension 3 {kinds[2]}.")
+        notes.append(
+            "Every node of a sheet is joined with its like in the next as the lines between the headings show: "
+            f"dimension 3 {kinds[2]}."
+        )
     if len(sizes) > 3:
         notes.append(f"Further dimensions ({len(sizes) - 3}) are shown at their first place.")
-    turned = int(((relays.places[relays.a] != relays.places[relays.b]).sum(axis=1) > 1).sum())
+    change = np.abs(relays.places[relays.a] - relays.places[relays.b])
+    turned = int(((change > 0).sum(axis=1) > 1).sum())
     if turned:
         notes.append(f"{plural(turned, 'link')} change several coordinates at once, as closing links of a twist do.")
+    away = _turned_away(relays)
+    if away.size:
+        apart = np.unique(change[away][:, 2]) if len(sizes) > 2 else np.empty(0, np.int64)
+        where = f", {apart[0]} further on" if len(apart) == 1 else ""
+        notes.append(f"Dashed stubs at the rim: they close on the far side of another sheet{where}.")
     beside = len(relays.fabric.switches) if relays.endpoints_relay else 0
     if beside:
         said = "A thick line: joined through switches of its own" if switched else "Not drawn"

@@ -10,9 +10,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from topo.view.place import LETTER, WIDTH, text_element
+from topo.view.place import LETTER, WIDTH, document, text_element
 from topo.view.svg import STYLE
-from topo.view.text import escape_xml, shorten
+from topo.view.text import shorten
 from topo.view.tiers import Drawing
 
 __all__ = ["Strip", "cells_of", "draw_heat"]
@@ -22,6 +22,7 @@ _LEFT, _CELL, _STEPS = 250.0, 9.0, 10
 _STYLE = (
     STYLE
     + "".join(f".tt .q{i}{{fill:var(--t1s);fill-opacity:{0.06 + 0.94 * i / _STEPS:.2f}}}" for i in range(_STEPS + 1))
+    + ".tt .qs{stroke:var(--bg);stroke-width:2;fill:none}"
     + ".tt .qo{fill:var(--odd)}.tt .qe{fill:none;stroke:var(--line);stroke-opacity:.5}\n"
 )
 
@@ -60,7 +61,7 @@ def cells_of(
 
 
 def draw_heat(strips: Sequence[Strip], *, title: str, alt: str, unit: str = "load over capacity") -> Drawing:
-    """Strips below each other: the darker the fuller, in another colour above 1.
+    """Strips below each other: the darker the fuller, in another colour and struck through above 1.
 
     >>> import numpy as np
     >>> strip = Strip("leaf to spine", ("4 links",), np.array([[0.5, 0.5], [1.2, 0.5]]))
@@ -74,14 +75,7 @@ def draw_heat(strips: Sequence[Strip], *, title: str, alt: str, unit: str = "loa
         y += max(len(strip.cells) * _CELL + 18, 16 * (1 + len(strip.said)) + 6) + 14
     body += _legend(y + 8, unit, any((strip.cells > 1 + 1e-9).any() for strip in strips))
     height = math.ceil(y + 34)
-    joined = "\n".join(body)
-    svg = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="tt" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" '
-        f'height="{height}" role="img" aria-label="{escape_xml(alt)}">\n<title>{escape_xml(title)}</title>\n'
-        f"<desc>{escape_xml(alt)}</desc>\n<style>{_STYLE}</style>\n"
-        f'<rect width="{WIDTH}" height="{height}" fill="var(--bg)"/>\n{joined}\n</svg>\n'
-    )
-    return Drawing(svg, alt, ())
+    return Drawing(document(body, height=height, title=title, alt=alt, style=_STYLE), alt, ())
 
 
 def _strip(strip: Strip, y: float) -> list[str]:
@@ -95,11 +89,18 @@ def _strip(strip: Strip, y: float) -> list[str]:
             x = _LEFT + first * width
             size = f'x="{x:.1f}" y="{y + r * _CELL:.1f}" width="{(last - first) * width:.1f}" height="{_CELL:.0f}"'
             out.append(f'<rect class="{shade}" {size} shape-rendering="crispEdges"/>')
+            if shade == "qo":
+                out.append(_struck(x, y + r * _CELL, (last - first) * width, _CELL))
     frame = f'x="{_LEFT}" y="{y:.1f}" width="{WIDTH - _LEFT - 12:.1f}" height="{rows * _CELL:.0f}"'
     out.append(f'<rect class="qe" {frame}/>')
     if strip.columns:
         out.append(text_element(_LEFT, y + rows * _CELL + 13, strip.columns, "s"))
     return out
+
+
+def _struck(x: float, y: float, width: float, height: float) -> str:
+    """A light line through a cell, which tells overload from full load without colour."""
+    return f'<path class="qs" d="M{x:.1f} {y + height / 2:.1f}h{width:.1f}"/>'
 
 
 def _runs(values: NDArray[np.float64]) -> list[tuple[int, int, str]]:
@@ -124,5 +125,6 @@ def _legend(y: float, unit: str, overloaded: bool) -> list[str]:
     out += [text_element(_LEFT, y + 25, "0 %", "s"), text_element(x - 28, y + 25, "100 %", "s")]
     if overloaded:
         out.append(f'<rect class="qo" x="{x + 14:.1f}" y="{y:.1f}" width="22" height="12"/>')
+        out.append(_struck(x + 14, y, 22, 12))
         out.append(text_element(x + 42, y + 10, "more than 100 %: the link cannot carry it", "d"))
     return out

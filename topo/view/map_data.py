@@ -14,7 +14,7 @@ from topo.fabric import Fabric
 from topo.output import plain
 from topo.view.map_groups import MapGroups
 from topo.view.text import plural
-from topo.view.units import Units, tier_word
+from topo.view.units import Units
 
 __all__ = ["FabricMap", "MapFinding", "map_of"]
 
@@ -39,6 +39,15 @@ class FabricMap:
 
     data: dict[str, Any] = field(repr=False)
     alt: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The data with what it is in words first.
+
+        Groups, units and links are columns: entry i of each list is of group, unit or link i. ``ab`` and ``ba`` are
+        the highest load over capacity of a link from ``a`` to ``b`` and back, in thousandths.
+        """
+        words = {str(tier): word for tier, word in self.data["words"].items()}
+        return {"alt": self.alt, **self.data, "words": words}
 
     def to_json(self) -> str:
         """The data as text that is safe inside a script element of HTML."""
@@ -68,12 +77,12 @@ def map_of(
     >>> found.data["units"]["name"][-1]
     'spine-2'
     """
-    units = Units.of(fabric)
+    units = Units.of(fabric, chips=True)
     groups = MapGroups(units)
     kept, of_unit, folded = _folded(units, groups)
     members = np.bincount(of_unit, minlength=len(kept))
     tier = units.tier[kept]
-    words = {int(t): tier_word(int(t)) for t in np.unique(units.tier)}
+    words = {int(t): units.word(int(t)) for t in np.unique(units.tier)}
     names = [
         units.name(int(u)) if n == 1 else plural(int(n), words[int(t)])
         for u, n, t in zip(kept, members, tier, strict=True)
@@ -185,6 +194,7 @@ def _placed(units: Units, of_unit: NDArray[np.int64], findings: Sequence[MapFind
 
 def _alt(fabric: Fabric, units: Units, n_groups: int) -> str:
     tiers, counts = np.unique(units.tier, return_counts=True)
-    said = [plural(int(n), tier_word(int(t))) for t, n in zip(tiers[::-1], counts[::-1], strict=True)]
+    said = [plural(int(n), units.word(int(t))) for t, n in zip(tiers[::-1], counts[::-1], strict=True)]
     said.append(plural(len(units.links), "link"))
-    return f"Map of {plain(fabric.name)}: {', '.join(said)}, in {plural(n_groups, 'group')} that open."
+    opens = "that opens" if n_groups == 1 else "that open"
+    return f"Map of {plain(fabric.name)}: {', '.join(said)}, in {plural(n_groups, 'group')} {opens}."

@@ -113,8 +113,7 @@ class MapGroups:
         for first in range(0, len(items), size):
             part = slice(first, first + size)
             some = names[part]
-            ends = f"{shorten(some[0], _LONGEST)} … {shorten(some[-1], _LONGEST)}"
-            self._runs(self._add(group, ends), some, items[part], put)
+            self._runs(self._add(group, _range(some[0], some[-1])), some, items[part], put)
 
     def _name(self, block: int, order: int) -> str:
         """The one switch's name, a label that all switches or all hosts of the block bear, else a number."""
@@ -130,6 +129,19 @@ class MapGroups:
                     return units.label(column, int(codes[0]))
         word = ("unit", "pod", "block")[min(int(self._blocks.level[block]), 2)]
         return f"{word} {order + 1}, {plural(len(own), 'switch')}"
+
+
+def _range(first: str, last: str) -> str:
+    """The two names, without what stands behind a comma, the second without what both begin with, up to a number.
+
+    >>> _range("core-001", "core-032"), _range("unit 1, 8 switches", "unit 32, 8 switches"), _range("a", "b")
+    ('core-001 … 032', 'unit 1 … 32', 'a … b')
+    """
+    first, last = first.partition(", ")[0] or first, last.partition(", ")[0] or last
+    same = next((i for i, (x, y) in enumerate(zip(first, last, strict=False)) if x != y), 0)
+    while same and not (first[same - 1] in "-_./: " or (first[same - 1].isalpha() and last[same : same + 1].isdigit())):
+        same -= 1
+    return f"{shorten(first, _LONGEST)} … {shorten(last[same:], _LONGEST)}"
 
 
 def _rows_by(code: NDArray[np.int64], n: int) -> list[NDArray[np.int64]]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from topo.view.scene import Box
 from topo.view.text import escape_xml
 
-__all__ = ["BOX", "GAP", "LEFT", "LETTER", "WIDTH", "Placed", "label_element", "place", "text_element"]
+__all__ = ["BOX", "GAP", "LEFT", "LETTER", "WIDTH", "Placed", "document", "label_element", "place", "text_element"]
 
 WIDTH = 1000
 LEFT = 152
@@ -41,6 +42,23 @@ def place(box: Box, y: float, columns: int) -> Placed:
     width = min(slot - (6 if slot > 60 else 3), _WIDEST)
     middle = LEFT + (box.start + box.end) / 2 * step
     return Placed(box, round(middle - width / 2, 1), y, round(width, 1))
+
+
+def document(
+    body: Sequence[str], *, height: int, title: str, alt: str, style: str, description: str | None = None
+) -> str:
+    """One SVG of the width all pictures have; ``alt`` is its label, and its description where none is given.
+
+    >>> document([], height=20, title="t", alt="a & b", style="").splitlines()[2:4]
+    ['<desc>a &amp; b</desc>', '<style></style>']
+    """
+    joined, told = "\n".join(body), alt if description is None else description
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="tt" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" '
+        f'height="{height}" role="img" aria-label="{escape_xml(alt)}">\n<title>{escape_xml(title)}</title>\n'
+        f"<desc>{escape_xml(told)}</desc>\n<style>{style}</style>\n"
+        f'<rect width="{WIDTH}" height="{height}" fill="var(--bg)"/>\n{joined}\n</svg>\n'
+    )
 
 
 def text_element(x: float, y: float, text: str, style: str = "", *, middle: bool = False, length: float = 0.0) -> str:

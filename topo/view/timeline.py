@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from topo.units import format_number
 from topo.view.curves import CHART_STYLE
-from topo.view.place import LETTER, WIDTH, text_element
+from topo.view.place import LETTER, WIDTH, document, text_element
 from topo.view.text import escape_xml
 from topo.view.tiers import Drawing
 
@@ -18,9 +18,10 @@ _LEFT, _RIGHT, _TOP, _LANE, _THICK = 76.0, 24.0, 30.0, 26.0, 18.0
 _TICKS = 5
 
 _STYLE = CHART_STYLE + "".join(
-    f".tt .u{i}{{fill:var(--{ink});fill-opacity:{shade};stroke:var(--bg);stroke-width:.6}}"
-    for i, (ink, shade) in enumerate((("t1s", 0.9), ("t2s", 0.9), ("odd", 0.8), ("t4s", 0.8)))
+    f".tt .u{i}{{fill:var(--{ink});fill-opacity:{shade};stroke:var(--{ink});stroke-width:.6}}"
+    for i, (ink, shade) in enumerate((("t1s", 0.95), ("t2s", 0.45), ("odd", 0.75), ("t4s", 0.2)))
 )
+"""Kinds differ in colour and in how dark they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +68,7 @@ def draw_timeline(
         body.append(text_element(x + 22, bottom + 52, name, "d"))
         x += 22 + len(name) * LETTER["d"] + 24
     height = math.ceil(bottom + 64)
-    joined = "\n".join(body)
-    svg = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="tt" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" '
-        f'height="{height}" role="img" aria-label="{escape_xml(alt)}">\n<title>{escape_xml(title)}</title>\n'
-        f"<desc>{escape_xml(alt)}</desc>\n<style>{_STYLE}</style>\n"
-        f'<rect width="{WIDTH}" height="{height}" fill="var(--bg)"/>\n{joined}\n</svg>\n'
-    )
-    return Drawing(svg, alt, ())
+    return Drawing(document(body, height=height, title=title, alt=alt, style=_STYLE), alt, ())
 
 
 def _round_step(least: float) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -54,6 +54,7 @@ class Units:
     ``n_endpoints`` how many endpoints it holds; ``a`` and ``b`` are the units at the ends of ``links``.
     ``of_node`` is the unit of each node, -1 where the picture leaves it out. Units of row 0 bear the label
     of their column ``named_by``, the others the node's name; ``prefix``, common to the names, is not shown.
+    With ``has_chips`` row 1 holds the switches of scale-up domains and the leaves are in row 2.
     """
 
     fabric: Fabric
@@ -66,12 +67,14 @@ class Units:
     of_node: NDArray[np.int64]
     named_by: str = "host"
     prefix: str = ""
+    has_chips: bool = False
 
     @classmethod
-    def of(cls, fabric: Fabric, *, without: Sequence[str] = ()) -> Units:
+    def of(cls, fabric: Fabric, *, without: Sequence[str] = (), chips: bool = False) -> Units:
         """Switches one by one, every host with all its endpoints and parts as one; nodes without traffic left out.
 
-        The links are those of the endpoints' own network, but for the kinds named in ``without``.
+        The links are those of the endpoints' own network, but for the kinds named in ``without``. With ``chips`` the
+        switches of scale-up domains that span hosts are there as well.
         """
         nodes = fabric.nodes
         inside = (nodes.host.codes >= 0) & (nodes.tier <= 0)
@@ -86,7 +89,16 @@ class Units:
         rows = Network.of(fabric).links
         if without:
             rows = rows[~fabric.links.kind.is_any(*without)[rows]]
-        return cls.folded(fabric, key, tier, rows)
+        if not chips:
+            return cls.folded(fabric, key, tier, rows)
+        joined = np.zeros(len(nodes), bool)
+        joined[fabric.link_a[rows]] = joined[fabric.link_b[rows]] = True
+        drawn = np.flatnonzero(nodes.kind.is_any("scale_up_switch") & (key < 0) & joined)
+        key[drawn] = len(nodes.host.labels) + drawn
+        if len(drawn):
+            tier[(tier > 0) & (tier < UNKNOWN_TIER)] += 1
+            tier[drawn] = 1
+        return replace(cls.folded(fabric, key, tier, rows), has_chips=bool(len(drawn)))
 
     @classmethod
     def folded(
@@ -124,6 +136,12 @@ class Units:
 
     def __len__(self) -> int:
         return len(self.node)
+
+    def word(self, tier: int) -> str:
+        """Word for a unit of a row."""
+        if not self.has_chips or not 0 < tier < UNKNOWN_TIER:
+            return tier_word(tier)
+        return tier_word(tier - 1) if tier > 1 else kind_word("scale_up_switch")
 
     def stripped(self) -> Units:
         """The same units without what all their names begin with, up to a separator before a letter."""

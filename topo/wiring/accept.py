@@ -63,7 +63,7 @@ def read_accepted(path: str | Path) -> tuple[Accepted, ...]:
     :raises InputError: not such a file, an unknown code, or a day that is none, each with its line.
     """
     document = read_document(path)
-    entries = document.checked(AcceptFile, what="a file of accepted deviations").accept
+    entries = document.checked(AcceptFile, what="a file of accepted deviations", template="accept").accept
     accepted = []
     for i, entry in enumerate(entries):
         place = ("accept", i)

@@ -97,7 +97,8 @@ class Validation(Result):
 
     ``rules`` says what was learnt, each with its count; ``counts`` what was compared. ``comparison`` holds both sides
     as one fabric, for pictures and for a repair; ``n_operations`` is the least number of jobs that undo all faults
-    that are jobs, ``least_operations`` a bound below it that holds whatever the names.
+    that are jobs, ``least_operations`` a bound below it that holds whatever the names: where they differ, the number is
+    only an upper bound.
     """
 
     fabric: str
@@ -127,9 +128,22 @@ class Validation(Result):
         summary |= dict(self.counts)
         summary["operations"] = self.n_operations
         summary["operations_at_least"] = self.least_operations
+        summary["operations_standing"] = "exact" if self.is_shortest else "upper bound"
         if self.consequence is not None:
             summary["consequence"] = to_json_value(self.consequence)
         return summary
+
+    @property
+    def is_shortest(self) -> bool:
+        """Whether no shorter list of operations undoes the same, proved."""
+        return self.n_operations == self.least_operations
+
+    @property
+    def operations_text(self) -> str:
+        """How many operations mend all that are jobs, and whether that is proved or only an upper bound."""
+        if self.is_shortest:
+            return f"{self.n_operations:,}, the shortest, proved"
+        return f"{self.n_operations:,}, only an upper bound; no list has fewer than {self.least_operations:,}"
 
     def exit_status(self, fail_on: str = "error") -> int:
         """1 where a finding that is not accepted is as grave as ``fail_on`` (error, warning, never), else 0."""
@@ -165,9 +179,7 @@ class Validation(Result):
         if not self.of("error") and not self.of("warning"):
             rows.append(Row("faults", "none"))
         if self.n_operations:
-            proved = self.n_operations == self.least_operations
-            said = f"{self.n_operations:,}" + ("" if proved else f", at least {self.least_operations:,}")
-            rows.append(Row("operations that mend them", said + (", the shortest, proved" if proved else "")))
+            rows.append(Row("operations that mend them", self.operations_text))
         return rows + self._cost_rows()
 
     def _cost_rows(self) -> list[Row]:

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from topo.io.infer_tiers import components
 from topo.table import Array
+from topo.wiring.bare import bare_switches
 from topo.wiring.cabling import Cabling
 from topo.wiring.learnt import BIG, SUPPORT
 
-__all__ = ["Block", "TierPair", "bare_switches", "blocks_of", "port_owners"]
+__all__ = ["Block", "TierPair", "blocks_of", "port_owners"]
 
 _ALIKE = 0.5
 _PATTERN = 0.8
@@ -184,35 +185,6 @@ def _likeness(cabling: Cabling, pair: TierPair, row: int, members: Array) -> tup
     held = np.unique(np.stack([cabling.high[shared], cabling.low[shared]]), axis=1)[0]
     _, common = np.unique(held, return_counts=True)
     return at_home, int((2 * common >= max(len(np.unique(below)), 1)).sum())
-
-
-def bare_switches(cabling: Cabling, lower: int) -> Array:
-    """Switches of a tier that no cable joins to the next, where at least 80 % of their peers have some.
-
-    The peers of a spine are those that share half of its neighbours below, so that the spines of a smaller network
-    beside a larger one are no fault; those of a leaf all leaves with endpoints.
-    """
-    tier, n = cabling.tier, len(cabling.fabric.nodes)
-    up = np.bincount(cabling.low[tier[cabling.high] == lower + 1], minlength=n)
-    nodes = np.flatnonzero(cabling.is_switch & (tier == lower))
-    if lower == 1:
-        nodes = nodes[cabling.n_endpoints[nodes] > 0]
-        few: Array = nodes[up[nodes] == 0]
-        return few if few.size <= (1 - SUPPORT) * len(nodes) else few[:0]
-    bare: Array = nodes[up[nodes] == 0]
-    if not bare.size or bare.size == len(nodes):
-        return bare[:0]
-    from scipy.sparse import csr_array
-
-    below = tier[cabling.low] == lower - 1
-    joined = csr_array((np.ones(int(below.sum())), (cabling.high[below], cabling.low[below])), shape=(n, n))
-    joined.data[:] = 1
-    mine = joined[bare]
-    shared = (mine @ joined[nodes].T).toarray()
-    peers = 2 * shared >= np.maximum(np.asarray(mine.sum(axis=1)).ravel(), 1)[:, None]
-    has = peers.astype(np.int64) @ (up[nodes] > 0).astype(np.int64)
-    told: Array = bare[(has > 0) & (has >= SUPPORT * (peers.sum(axis=1) - 1))]
-    return told
 
 
 def _alike(count: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -13,6 +13,7 @@ from topo.fabric import Fabric
 from topo.io.descriptions import natural_key
 from topo.io.infer_tiers import Wiring, switch_tiers
 from topo.table import Array
+from topo.wiring.kinds import kinds_of
 
 __all__ = ["KINDS", "Cabling", "modes", "natural_ranks", "port_words"]
 
@@ -92,6 +93,16 @@ class Cabling:
     def n_endpoints(self) -> NDArray[np.int64]:
         """Cables to hosts on every switch."""
         return np.bincount(self.leaf, minlength=len(self.fabric.nodes))
+
+    @cached_property
+    def is_alone(self) -> NDArray[np.bool_]:
+        """Switches that no other of their tier is like by name: peers of another kind do not tell what they lack."""
+        alone = np.zeros(len(self.is_switch), bool)
+        for tier in np.unique(self.tier[self.is_switch]).tolist():
+            rows = np.flatnonzero(self.is_switch & (self.tier == tier))
+            kind = kinds_of(self.fabric.nodes.name[rows].tolist())
+            alone[rows] = (np.bincount(kind)[kind] == 1) & (len(rows) > 1)
+        return alone
 
     @cached_property
     def cabled(self) -> NDArray[np.bool_]:

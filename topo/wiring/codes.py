@@ -45,7 +45,13 @@ CODES: dict[str, Code] = {
             "radix-gap", "note", "ports", "ports that every like switch leaves free", "check the port list of the part"
         ),
         # What differs from the majority.
-        Code("pair-thin", "error", "rule", "fewer parallel cables than between the like", "lay what lacks, or shut it"),
+        Code(
+            "pair-thin",
+            "error",
+            "rule",
+            "fewer parallel cables than between the like",
+            "lay what is missing, or shut it",
+        ),
         Code("pair-absent", "error", "rule", "no cable where the like have one", "lay the cables"),
         Code("pair-thick", "warning", "rule", "more parallel cables than between the like", "remove what is too many"),
         Code(
@@ -54,9 +60,7 @@ CODES: dict[str, Code] = {
         Code("pair-uneven", "error", "rule", "cable counts of a pair outside the spread of the rest", "re-plug it"),
         Code("same-tier-link", "error", "rule", "a cable inside one tier, where others have none", "re-plug one end"),
         Code("tier-skip-link", "error", "rule", "a cable that skips a tier, where others have none", "re-plug one end"),
-        Code(
-            "uplinks-fewer", "error", "rule", "a switch with fewer uplinks than its peers", "lay the uplinks that lack"
-        ),
+        Code("uplinks-fewer", "error", "rule", "a switch with fewer uplinks than its peers", "lay the missing uplinks"),
         Code("links-unlike", "error", "rule", "a switch with another number of links than its peers", "compare it"),
         Code("spine-uneven", "warning", "rule", "a spine with other downlinks than its peers", "even them out"),
         Code(
@@ -65,7 +69,11 @@ CODES: dict[str, Code] = {
         Code("link-slow", "error", "rule", "a link slower than its siblings", "reseat or change the cable"),
         Code("part-mismatch", "warning", "rule", "a switch of another part than its peers", "check the part"),
         Code(
-            "leaf-missing", "error", "rule", "a whole leaf lacks: a rail of one unit ends nowhere", "connect the leaf"
+            "leaf-missing",
+            "error",
+            "rule",
+            "a whole leaf is missing: a rail of one unit ends nowhere",
+            "connect the leaf",
         ),
         Code(
             "rail-swap", "error", "rule", "adapters of a host plugged into each other's rails", "exchange their cables"
@@ -89,9 +97,9 @@ CODES: dict[str, Code] = {
         Code("rotated", "error", "design", "cables plugged around a circle", "move each to the port of the next"),
         Code("shifted", "error", "design", "a row of cables off by a step", "move each, from the free end on"),
         Code("miswired", "error", "design", "one end of a cable in a wrong place", "move that end"),
-        Code("missing", "error", "design", "a planned cable lacks", "lay it"),
+        Code("missing", "error", "design", "a planned cable is missing", "lay it"),
         Code("unplanned", "warning", "design", "a cable that no plan has", "remove it, or plan it"),
-        Code("device-missing", "error", "design", "a planned device lacks, and its cables", "install it"),
+        Code("device-missing", "error", "design", "a planned device is missing, and its cables", "install it"),
         Code("device-extra", "warning", "design", "a device that no plan has", "remove it, or plan it"),
         Code(
             "devices-exchanged", "warning", "design", "a device stands where the plan has another", "rename or exchange"

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from topo.analysis.failures.measures import touched
 from topo.errors import DisconnectedError, TopoError
 from topo.fabric import FORWARDS_ALL, Fabric
+from topo.progress import part, steps
 from topo.result import Standing
 from topo.routing.loads import LinkLoads, link_loads
 from topo.table import Array
@@ -122,8 +123,9 @@ def priced(
         answer = list(findings)
         many = len(faults) > MOST_PRICED
         most = _most_priced(comparison, many) if most is None else most
-        for i in _chosen(findings, faults, most):
-            answer[i] = _with_price(scale, findings[i], briefly=many)
+        with part("prices of faults", 0.15 if bisection else 1.0):
+            for i in steps(_chosen(findings, faults, most)):
+                answer[i] = _with_price(scale, findings[i], briefly=many)
         return tuple(answer), _together(scale, answer, len(faults), min(len(faults), most), bisection), ""
     except (TopoError, MemoryError) as error:
         return tuple(findings), None, f"no fault is priced: {error}"
@@ -243,10 +245,11 @@ def _bisection(comparison: Comparison, findings: Sequence[Finding]) -> tuple[lis
     measures: list[Measured] = []
     why = ""
     try:
-        healthy = bisection_bandwidth(fabric, state=comparison.state(comparison.planned[kept]))
+        with part("bisection", 1 / (len(there) + 1)):
+            healthy = bisection_bandwidth(fabric, state=comparison.state(comparison.planned[kept]))
     except DisconnectedError:
         return measures, "not given: its endpoints are apart as planned already"
-    for name, links in there.items():
+    for name, links in steps(there.items(), "bisection"):
         try:
             found = bisection_bandwidth(fabric, state=comparison.state(links[kept]))
         except DisconnectedError:

@@ -13,7 +13,7 @@ from topo.table import Array
 from topo.view.text import plural
 from topo.wiring.cabling import Cabling, port_words
 from topo.wiring.finding import finding, listed
-from topo.wiring.learnt import Learnt
+from topo.wiring.learnt import MINN, SUPPORT, Learnt
 
 __all__ = ["OF_A_DESIGN", "judge_ends"]
 
@@ -73,10 +73,13 @@ def _one_sided(cabling: Cabling, learnt: Learnt) -> None:
     rows = cabling.links[cabling.fabric.links.evidence.is_any("one end")[cabling.links]]
     if not rows.size:
         return
+    said = f"{len(rows):,} of {len(cabling.links):,} links are reported by one end only"
+    if len(rows) >= max(SUPPORT * len(cabling.links), MINN):
+        said += "; the other ends seem not to have been asked; such links carry nothing in any number"
+        learnt.findings.append(finding("link-one-sided", f"{len(rows):,} links", said))
+        return
     if len(rows) > max(_MANY * len(cabling.links), 20):
-        said = (
-            f"{len(rows):,} of {len(cabling.links):,} links are reported by one end only; the discovery seems cut short"
-        )
+        said += "; the discovery seems cut short"
         learnt.findings.append(finding("link-one-sided", f"{len(rows):,} links", said, severity="error"))
         return
     for link in rows.tolist():

@@ -83,5 +83,5 @@ def _apart(
     pieces = pairs[1][np.isin(pairs[0], split)]
     firsts = [str(fabric.nodes.name[nodes[found[nodes] == piece][0]]) for piece in pieces.tolist()]
     lacking = int((between & comparison.planned & ~comparison.found).sum())
-    said = f"{len(pieces)} parts that should be {len(split)}; {lacking:,} cables between switches lack"
+    said = f"{len(pieces)} parts that should be {len(split)}; {lacking:,} cables between switches are missing"
     return finding("planes-apart", ", ".join(firsts[:4]), said)

@@ -78,7 +78,11 @@ def laid_design(found: Cabling, planned: Cabling) -> Laid:
 
 def _least(matched: Matched) -> int:
     """Operations that no list goes below, names taken as they are: all of them, but where cables split into legs."""
-    return len(matched.best) if matched.splits is None else least_jobs(matched.best, matched.splits)
+    if matched.splits is None:
+        return len(matched.best)
+    links = matched.comparison.both.links
+    ends = np.stack([links.port_a, links.port_b], axis=1)
+    return least_jobs(matched.best, matched.splits, ends[matched.found_links], ends[matched.planned_links])
 
 
 def _bounded(matched: Matched, boxes: tuple[Boxes, Boxes]) -> int:
@@ -111,8 +115,8 @@ def _by_resemblance(found: Cabling, planned: Cabling, boxes: tuple[Boxes, Boxes]
     laid = lay_over(found, planned, laid_by_boxes(found, planned, boxes, image.of, how), by_device=True)
     if laid.share < _ALIKE:
         return None
-    said = (f"{100 * laid.share:.4g} % of the cables of the smaller side agree by device, ports are not compared; a "
-            "shorter list of operations may exist",)  # fmt: skip
+    said = (f"{100 * laid.share:.4g} % of the cables of the smaller side agree by device, ports are not compared; the "
+            "differences are only an upper bound: another identification may leave fewer",)  # fmt: skip
     blank = [
         replace(one, p=np.where(one.kind[one.u] == 1, one.p, 0), r=np.where(one.kind[one.w] == 1, one.r, 0))
         for one in boxes

@@ -136,7 +136,8 @@ def _oversubscription(cabling: Cabling, learnt: Learnt) -> None:
     ratio = cabling.n_endpoints[leaves] / up[leaves]
     usual = float(np.median(ratio))
     ends = cabling.n_endpoints[leaves]
-    wide = leaves[(ratio >= _NARROWER * usual) & (ends >= np.median(ends) + _MORE)]
+    is_wide = (ratio >= _NARROWER * usual) & (ends >= np.median(ends) + _MORE)
+    wide = leaves[is_wide & ~cabling.is_alone[leaves]]
     if not wide.size or wide.size > (1 - SUPPORT) * len(leaves):
         return
     for leaf in wide.tolist():

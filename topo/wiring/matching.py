@@ -18,6 +18,7 @@ from topo.wiring.spelling import End, ends_of, port_key, shared_devices
 from topo.wiring.split import Splits, split_difference, splits_of
 from topo.wiring.structure import Boxes
 from topo.wiring.votes import Image
+from topo.wiring.words import devices_by_address, found_by_cable, found_by_words, has_other_words
 
 __all__ = ["Laying", "Matched", "image_of", "laid_by_boxes", "laid_by_image", "lay_over", "matched_by_name"]
 
@@ -74,6 +75,10 @@ def matched_by_name(found: Cabling, planned: Cabling) -> Laying:
     ends_p = ends_of(planned.fabric, ports_p, planned.is_switch)
     _align_adapters((found, ports_f, ends_f), (planned, ports_p, ends_p))
     alike = shared_devices({end.device for end in ends_f}, {end.device for end in ends_p})
+    sides = (found, ports_f.tolist(), ends_f), (planned, ports_p.tolist(), ends_p)
+    has_words = any(map(has_other_words, (found.fabric, planned.fabric)))
+    by_address = devices_by_address(*sides, alike) if has_words else {}
+    alike |= by_address
     at: dict[tuple[str, str], int] = {}
     node_at: dict[str, int] = {}
     for row, end in zip(ports_f.tolist(), ends_f, strict=True):
@@ -83,10 +88,14 @@ def matched_by_name(found: Cabling, planned: Cabling) -> Laying:
     node = np.full(len(planned.fabric.nodes), -1)
     free = _free_ports(found)
     for row, end in zip(ports_p.tolist(), ends_p, strict=True):
+        if end.device in alike:
+            port[row] = at.get((alike[end.device], end.port), -1)
+    said = _by_other_words(sides, alike, port, by_address) if has_words else ""
+    for row, end in zip(ports_p.tolist(), ends_p, strict=True):
         device = alike.get(end.device)
         if device is None:
             continue
-        mine = at.get((device, end.port), -1)
+        mine = int(port[row])
         planned_node = int(planned.fabric.ports.node[row])
         if mine < 0 and planned.is_switch[planned_node]:
             mine = free.get((node_at[device], end.port), -1)
@@ -96,7 +105,22 @@ def matched_by_name(found: Cabling, planned: Cabling) -> Laying:
         elif planned.is_switch[planned_node]:
             node[planned_node] = node_at[device]
     total = len({end.device for end in ends_p})
-    return Laying(port, node, f"{len(alike):,} of {total:,} planned devices found by name")
+    return Laying(port, node, f"{len(alike) - len(by_address):,} of {total:,} planned devices found by name{said}")
+
+
+def _by_other_words(
+    sides: tuple[tuple[Cabling, list[int], list[End]], tuple[Cabling, list[int], list[End]]],
+    alike: dict[str, str],
+    port: NDArray[np.int64],
+    by_address: dict[str, str],
+) -> str:
+    """Find ports that are told by another word than the plan's, and say how many by which."""
+    counts = found_by_words(*sides, alike, port)
+    by_cable = found_by_cable(*sides, alike, port)
+    said = f", {len(by_address):,} by MAC address" if by_address else ""
+    parts = [f"{n:,} by {kind}" for kind, n in sorted(counts.items(), reverse=True)]
+    parts += [f"{by_cable:,} by the other end of the cable or as the one port left"] if by_cable else []
+    return said + (f"; ports not told by their name: {', '.join(parts)}" if parts else "")
 
 
 _Side = tuple[Cabling, NDArray[np.int64], list[End]]

@@ -14,6 +14,7 @@ from topo.wiring.cabling import Cabling, modes, port_words
 from topo.wiring.difference import difference, grouped_moves
 from topo.wiring.finding import Operation, finding, listed
 from topo.wiring.joints import joint_sides
+from topo.wiring.kinds import named
 from topo.wiring.learnt import BIG, MINN, SUPPORT, Learnt
 from topo.wiring.totals import judge_degrees, near_place, say_odd, say_spread
 
@@ -23,6 +24,7 @@ _FEW = 0.05
 _STRAY = 0.2
 _FOREIGN = 0.4
 _ALIKE = 3
+_FEWEST_LIKE = 2
 
 
 @dataclass(eq=False)
@@ -34,6 +36,7 @@ class _Sides:
     wanted: dict[tuple[int, int], tuple[int, int, str]] = field(default_factory=dict)
     why: dict[tuple[int, int], str] = field(default_factory=dict)
     ports: dict[tuple[int, int], list[int]] = field(default_factory=lambda: defaultdict(list))
+    alone: list[int] = field(default_factory=list)
 
 
 def judge_pairs(cabling: Cabling, learnt: Learnt) -> list[TierPair]:
@@ -59,6 +62,9 @@ def judge_pairs(cabling: Cabling, learnt: Learnt) -> list[TierPair]:
                 pair_of = int(cabling.low[i]), int(cabling.high[i])
                 sides.extra.append(pair_of)
                 sides.why[pair_of] = code
+    if sides.alone:
+        names = sorted(set(cabling.fabric.nodes.name[sides.alone].tolist()))
+        learnt.rules.append(f"not judged, alone of its kind and cabled otherwise: {named(names)}")
     _judge_sides(cabling, sides, learnt)
     judge_degrees(cabling, tier_pairs, is_flat, learnt)
     return tier_pairs
@@ -106,7 +112,12 @@ def _block_sides(cabling: Cabling, pair: TierPair, block: Block, sides: _Sides) 
     rows, columns = pair.rows[block.rows], pair.columns[block.columns]
     if block.planned is None:
         return
-    differs = np.argwhere(block.count != block.planned)
+    agrees = block.count == block.planned
+    # alone of its kind, and cabled otherwise: its peers do not tell of it
+    foreign_row = cabling.is_alone[rows] & (2 * agrees.sum(axis=1) <= len(columns))
+    foreign_column = cabling.is_alone[columns] & (2 * agrees.sum(axis=0) <= len(rows))
+    sides.alone += [*rows[foreign_row].tolist(), *columns[foreign_column].tolist()]
+    differs = np.argwhere(~agrees & ~foreign_row[:, None] & ~foreign_column[None, :])
     for i, j in differs.tolist():
         low, high = int(rows[i]), int(columns[j])
         count, planned = int(block.count[i, j]), int(block.planned[i, j])
@@ -124,7 +135,7 @@ def _block_sides(cabling: Cabling, pair: TierPair, block: Block, sides: _Sides) 
     most = np.where(elsewhere, _FOREIGN, _STRAY) * len(rows)
     few = elsewhere & (outside.sum(axis=0) <= (1 - SUPPORT) * pair.count.sum(axis=0))
     stray = (reached > 0) & ((reached <= np.maximum(1, most)) | few)
-    strays = np.argwhere(outside * stray)
+    strays = np.argwhere(outside * stray) if len(rows) > _FEWEST_LIKE else differs[:0]
     if len(differs) or len(strays):
         _block_ports(cabling, rows, columns, sides)
     for i, j in strays.tolist():

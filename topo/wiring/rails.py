@@ -13,12 +13,14 @@ from topo.wiring.cabling import Cabling, modes
 from topo.wiring.difference import Moves, grouped_moves
 from topo.wiring.finding import Finding, finding, listed
 from topo.wiring.hosts import Seats
+from topo.wiring.kinds import kinds_of, named
 from topo.wiring.learnt import MINN, SUPPORT, Learnt
 
 __all__ = ["RailRule", "judge_hosts", "rail_rule"]
 
 _SHOWN = 0.2
 _PATTERN = 3
+_FEWEST_LIKE = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,9 +203,19 @@ def _usual_rate(cabling: Cabling, links: Array) -> float:
 
 
 def _misplaced(cabling: Cabling, seats: Seats, rule: RailRule, learnt: Learnt) -> None:
-    """Adapters on another leaf than the rule's; exchanged pairs and circles are one finding each."""
+    """Adapters on another leaf than the rule's; exchanged pairs and circles are one finding each.
+
+    The rule is the host's where others of its kind follow it, or most of its own adapters do.
+    """
     right = rule.leaf_of(seats)
-    wrong = np.flatnonzero(rule.judged & (right >= 0) & (right != seats.leaf))
+    ruled = rule.judged & (right >= 0)
+    obeys = ruled & (right == seats.leaf)
+    kind = _kinds(seats)
+    n_own, own = (np.bincount(seats.host[mask], minlength=seats.n_hosts) for mask in (ruled, obeys))
+    n_kin, kin = (np.bincount(kind, weights=count)[kind] - count for count in (n_own, own))
+    followed = (_n_others(kind) >= _FEWEST_LIKE) & (n_kin > 0) & (kin >= SUPPORT * n_kin)
+    followed |= 2 * own > n_own
+    wrong = np.flatnonzero(ruled & ~obeys & followed[seats.host])
     moves = Moves(wrong, wrong, seats.leaf[wrong], right[wrong])
     for code, numbers in grouped_moves(moves, seats.host[wrong], chains=False):
         _say_misplaced(cabling, seats, rule, code, wrong[numbers], learnt)
@@ -245,23 +257,42 @@ def _say_misplaced(cabling: Cabling, seats: Seats, rule: RailRule, code: str, ro
     )
 
 
+def _kinds(seats: Seats) -> NDArray[np.int64]:
+    """Kind of every host: those of one sort of name and as many adapters."""
+    _, kind = np.unique(np.stack([kinds_of(seats.name), seats.group_of_host()]), axis=1, return_inverse=True)
+    return kind.ravel().astype(np.int64)
+
+
+def _n_others(kind: Array) -> NDArray[np.int64]:
+    """How many more there are of each one's kind."""
+    return np.bincount(kind)[kind] - 1
+
+
 def _missing_adapters(cabling: Cabling, seats: Seats, rule: RailRule, absent: Array, learnt: Learnt) -> None:
-    """Hosts that show fewer adapters than their peers, where no missing leaf explains it."""
-    group = seats.group_of_host()
+    """Hosts that lack an adapter which at least 80 % of the others of their kind show, and no missing leaf explains.
+
+    A gateway among servers is alone of its kind: how many adapters it should have, nobody tells.
+    """
+    kind = _kinds(seats)
     shown = np.zeros((seats.n_hosts, rule.leaf.shape[2]), bool)
     shown[seats.host, seats.rank] = True
+    n_others = _n_others(kind)
+    by_kind = np.zeros((int(kind.max(initial=-1)) + 1, shown.shape[1]), np.int64)
+    np.add.at(by_kind, kind, shown)
+    usual = (n_others >= _FEWEST_LIKE)[:, None] & (by_kind[kind] - shown >= SUPPORT * n_others[:, None])
+    lacking = usual & ~shown & (np.arange(shown.shape[1]) < seats.full[:, None])
     judged = np.zeros(seats.n_hosts, bool)
     judged[seats.host[rule.judged]] = True
-    lacking = shown.sum(axis=1) < seats.full
-    for one in range(len(seats.labels)):  # where no leaf is learnt, the number of adapters may be
-        mine = group == one
-        if not judged[mine].any() and (mine & lacking).sum() <= (1 - SUPPORT) * mine.sum():
-            judged |= mine
-    for host in np.flatnonzero(judged & lacking).tolist():
-        ranks = np.flatnonzero(~shown[host, : seats.full[host]])
-        ranks = ranks[~absent[seats.unit[host], group[host], ranks]]
-        if ranks.size:
-            _say_missing(cabling, seats, rule, host, ranks, learnt)
+    any_judged, n_lacking = (np.bincount(kind, weights=mask) for mask in (judged, lacking.any(axis=1)))
+    # where no leaf is learnt, the number of adapters may be
+    judged |= (any_judged[kind] == 0) & (n_lacking[kind] <= (1 - SUPPORT) * (n_others + 1))
+    unknown = (n_others < _FEWEST_LIKE) & (shown.sum(axis=1) < seats.full)
+    if unknown.any():
+        names = sorted({seats.name[host] for host in np.flatnonzero(unknown).tolist()})
+        learnt.rules.append(f"with fewer adapters and not judged, two or fewer of their kind: {named(names)}")
+    lacking &= ~absent[seats.unit, seats.group_of_host()]
+    for host in np.flatnonzero(judged & lacking.any(axis=1)).tolist():
+        _say_missing(cabling, seats, rule, host, np.flatnonzero(lacking[host]), learnt)
 
 
 def _say_missing(cabling: Cabling, seats: Seats, rule: RailRule, host: int, ranks: Array, learnt: Learnt) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topo.fabric import Fabric
+from topo.io.infer_tiers import components
 from topo.table import Array
 from topo.wiring.difference import Difference, Moves, Walk, difference
 
@@ -192,20 +193,40 @@ def split_difference(found: Array, planned: Array, splits: Splits, walk: Walk | 
     return _as_difference(jobs, whole.common, excess)
 
 
-def least_jobs(best: Difference, splits: Splits) -> int:
+def least_jobs(best: Difference, splits: Splits, found: Array, planned: Array) -> int:
     """Jobs that no list goes below: all of them, but for cables that are mended where replacing them takes fewer.
 
-    Where only one side says what is one cable: a job at least for every cable of that side that differs.
+    Where only one side says what is one cable: a job at least for every cable of that side that differs; and for every
+    cable that appears or goes whose plugs no other shares, as one job moves or lays what hangs on one plug.
     """
     if all(splits.says):
         return len(best) - best.excess
-    rows, cable = (
-        (np.concatenate([best.moves.found, best.removes]), splits.cable_f)
-        if splits.says[0]
-        else (np.concatenate([best.moves.planned, best.adds]), splits.cable_p)
-    )
+    rows_f = np.concatenate([best.moves.found, best.removes])
+    rows_p = np.concatenate([best.moves.planned, best.adds])
+    rows, cable = (rows_f, splits.cable_f) if splits.says[0] else (rows_p, splits.cable_p)
     own = cable[rows]
-    return len(np.unique(own[own >= 0])) + len(np.unique(rows[own < 0]))
+    said = len(np.unique(own[own >= 0])) + len(np.unique(rows[own < 0]))
+    part = components(len(splits.plug), *_tied(splits))
+    apart = (_n_apart(part[ends[open_rows]]) for ends, open_rows in ((found, rows_f), (planned, rows_p)))
+    return max(said, *apart)
+
+
+def _tied(splits: Splits) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Pairs of ports that may move as one: those of one plug, and of one label without its leg."""
+    n = len(splits.plug)
+    _, first = np.unique(splits.parent, return_index=True)
+    return np.tile(np.arange(n), 2), np.concatenate([splits.plug, first[splits.parent]])
+
+
+def _n_apart(ends: Array) -> int:
+    """Rows of which no two share an end, picked one after the other: no job makes, or takes away, two of them."""
+    seen: set[int] = set()
+    n = 0
+    for a, b in ends.tolist():
+        if a not in seen and b not in seen:
+            seen |= {a, b}
+            n += 1
+    return n
 
 
 def _of_open(cable: Array, is_open: Array) -> NDArray[np.bool_]:

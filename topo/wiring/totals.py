@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from topo.table import Array
-from topo.wiring.blocks import TierPair, bare_switches
+from topo.wiring.bare import bare_switches
+from topo.wiring.blocks import TierPair
 from topo.wiring.cabling import Cabling
 from topo.wiring.finding import finding
 from topo.wiring.learnt import Learnt

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from topo.analysis.bisection.blocks import tree_of
 from topo.analysis.bisection.exhaustive import enumerated
-from topo.analysis.bisection.lower import Layered, lower_bound, quick_bound
+from topo.analysis.bisection.lower import Bound, Layered, lower_bound, quick_bound
 from topo.analysis.bisection.opened import has_parts
 from topo.analysis.bisection.problem import Problem, even_sizes, make_problem
 from topo.analysis.bisection.search import best_split, first_split, kept_split
@@ -20,6 +20,7 @@ from topo.analysis.bisection.transport import Embedding
 from topo.analysis.cuts import min_cut
 from topo.fabric import Fabric, LinkSet, Selector, State
 from topo.network import kinds_in_words
+from topo.progress import part
 from topo.result import Result, Row, Standing, hidden
 from topo.table import Array, freeze
 from topo.units import format_number
@@ -35,6 +36,7 @@ _HOW = {
     "enumeration": "every side of every switch tried",
     "trivial": "no bound better than 0 was found",
 }
+_KEPT_WORDS = {"none": "nothing", "host": "hosts", "domain": "scale-up domains", "pod": "pods, or groups of switches"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +133,7 @@ class Bisection(Result):
             Row("full bisection: injection of the smaller half", self.full_gbps, "Gb/s"),
             Row("share of full", share),
             Row("halves", f"{self.halves[0]:,} and {self.halves[1]:,} endpoints"),
-            Row("kept whole", {"none": "nothing", "host": "hosts", "domain": "scale-up domains"}[self.keep]),
+            Row("kept whole", _KEPT_WORDS[self.keep]),
             Row("lower bound by", self.lower_how),
             Row("upper bound by", self.upper_how),
             Row("links looked at", kinds_in_words(self.kinds)),
@@ -150,7 +152,9 @@ def bisection_bandwidth(
     """Minimum, over all even splits of the endpoints, of the min-cut between the halves.
 
     B = min over even S of min-cut(S, rest). Even means as even as whole units allow: ``keep="host"`` keeps the
-    endpoints of a host together, ``"domain"`` those of a scale-up domain, ``"none"`` splits them singly. Rates are
+    endpoints of a host together, ``"domain"`` those of a scale-up domain, ``"pod"`` those of a pod, ``"none"`` splits
+    them singly. Pods are the groups of a dragonfly: of g of them with one link of rate c a pair, halves of whole groups
+    have floor(g / 2) * ceil(g / 2) * c between them, where a split through groups may have less. Rates are
     one direction. Lower and upper bound each carry a witness that ``topo.analysis.bisection.certificate`` verifies;
     they meet on healthy Clos, fat-tree and rail-optimized fabrics of any taper, and where there are at most 20
     switches that equal units hang on. So they do with scale-up domains below, where domains can be kept whole or the
@@ -164,20 +168,12 @@ def bisection_bandwidth(
 
     :raises DisconnectedError: no path joins all the endpoints; the sizes of the parts are told.
     :raises InputError: a link of unknown rate.
-    :raises ParameterError: fewer than two units, or an unknown ``keep``.
+    :raises ParameterError: fewer than two units, an unknown ``keep``, or pods where there are none.
     """
     problem = make_problem(fabric, endpoints, keep, kinds=kinds, state=state)
     smaller, larger = even_sizes(problem.weight)
-    tree = tree_of(problem)
-    lower, method, witness = quick_bound(problem, tree, smaller)
+    (lower, method, witness), (upper, side) = _bracketed(problem, keep, smaller, seed)
     lower_keep = keep
-    upper, side = first_split(problem, tree, smaller, lower, seed)
-    if lower < upper:
-        first = min((upper, side), kept_split(problem, keep, smaller, lower, seed), key=lambda pair: pair[0])
-        lower, method, witness = lower_bound(problem, tree, smaller, first[0])
-        upper, side = first
-        if lower < upper:
-            upper, side = min(first, best_split(problem, tree, smaller, lower, seed), key=lambda pair: pair[0])
     if lower < upper:
         found = enumerated(problem, smaller)
         if found is not None:
@@ -214,6 +210,22 @@ def bisection_bandwidth(
         state=state,
         witness=witness,
     )
+
+
+def _bracketed(problem: Problem, keep: str, smaller: int, seed: int) -> tuple[Bound, tuple[float, Array]]:
+    """A lower bound, and a split with its cut: quick ones first, then a search where the two differ."""
+    tree = tree_of(problem)
+    quick = quick_bound(problem, tree, smaller)
+    first = first_split(problem, tree, smaller, quick[0], seed)
+    if quick[0] >= first[0]:
+        return quick, first
+    first = min(first, kept_split(problem, keep, smaller, quick[0], seed), key=lambda pair: pair[0])
+    with part("lower bound", 1 / 3):
+        better = lower_bound(problem, tree, smaller, first[0])
+    if better[0] < first[0]:
+        with part("search for a split", 1 / 2):
+            first = min(first, best_split(problem, tree, smaller, better[0], seed), key=lambda pair: pair[0])
+    return better, first
 
 
 def _cut_of(problem: Problem, chosen: Array, side: Array, upper: float) -> tuple[float, Array, LinkSet]:

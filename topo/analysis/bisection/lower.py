@@ -14,6 +14,7 @@ from topo.analysis.bisection.problem import Problem
 from topo.analysis.bisection.spread import spectral_bound, uniform_bound
 from topo.analysis.bisection.transport import Embedding, candidates
 from topo.analysis.bisection.upward import upward_embedding
+from topo.progress import part
 
 __all__ = ["Bound", "Layered", "lower_bound", "quick_bound", "rounded_up"]
 
@@ -57,7 +58,8 @@ def quick_bound(problem: Problem, tree: BlockTree | None, smaller: int) -> Bound
 
 def lower_bound(problem: Problem, tree: BlockTree | None, smaller: int, enough: float = math.inf) -> Bound:
     """The best of all bounds, or the first found that is ``enough``."""
-    best = _best_of_layers(problem, tree, smaller, _embeddings, enough)
+    with part("", 1 / 2):
+        best = _best_of_layers(problem, tree, smaller, _embeddings, enough)
     if best.gbps >= enough:
         return best
     if tree is not None and problem.n_vertices > _MOST_FOR_GENERAL_BOUNDS:

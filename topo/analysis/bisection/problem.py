@@ -20,7 +20,8 @@ from topo.table import Array, freeze
 
 __all__ = ["KEEP", "Problem", "even_sizes", "inner_switches", "make_problem", "with_edges"]
 
-KEEP = ("host", "domain", "none")
+KEEP = ("host", "domain", "pod", "none")
+_KEPT = {"host": "host", "domain": "scale-up domain", "pod": "pod"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +85,7 @@ def make_problem(
 
     Endpoints that were not asked for take no part; neither do nodes that forward nothing and are no endpoint.
 
-    :raises ParameterError: fewer than two units, or an unknown ``keep``.
+    :raises ParameterError: fewer than two units, an unknown ``keep``, or pods where there are none.
     :raises DisconnectedError: no path joins all units.
     """
     if keep not in KEEP:
@@ -156,10 +157,10 @@ def _without_dead_ends(problem: Problem) -> Problem:
 
 
 def _kept(keep: str, n_units: int) -> str:
-    """In how many hosts or domains that stay whole the endpoints are, as a phrase after them."""
+    """In how many hosts, domains or pods that stay whole the endpoints are, as a phrase after them."""
     if keep == "none" or not n_units:
         return ""
-    return f" in {_counted(n_units, keep if keep == 'host' else 'scale-up domain')} kept whole"
+    return f" in {_counted(n_units, _KEPT[keep])} kept whole"
 
 
 def _counted(number: int, word: str) -> str:
@@ -197,6 +198,8 @@ def _unit_of(fabric: Fabric, chosen: Array, keep: str) -> Array:
         return np.arange(len(chosen))
     codes = getattr(fabric.nodes, keep).codes[chosen].astype(np.int64)
     alone = codes < 0
+    if keep == "pod" and alone.all():
+        raise ParameterError(f"no endpoint of {fabric.name!r} is in a pod; keep hosts whole instead")
     codes[alone] = codes.max(initial=0) + 1 + np.arange(int(alone.sum()))
     _, unit = np.unique(codes, return_inverse=True)
     return unit

@@ -14,6 +14,7 @@ from topo.analysis.bisection.problem import Problem, even_sizes, make_problem
 from topo.analysis.bisection.transport import edge_capacity
 from topo.analysis.flow import max_flow
 from topo.errors import ParameterError
+from topo.progress import steps
 from topo.table import Array
 
 __all__ = ["best_split", "cheapest_units", "first_split", "kept_split", "side_of_split"]
@@ -103,14 +104,14 @@ def _starts(problem: Problem, tree: BlockTree | None, smaller: int, seed: int) -
             side = _resplit(problem, side, smaller)
         yield side
         if problem.n_units <= 20_000:
-            for i in range(rounds):
+            for i in steps(range(rounds)):
                 noise = 1 + _AMPLITUDES[i % len(_AMPLITUDES)] * rng.random(len(kappa))
                 yield side_of_split(problem, tree, cheapest_labels(tree, kappa * noise, [smaller]))
         return
     for order in _straight_orders(problem):
         yield _resplit(problem, order > np.median(order[order >= 0]), smaller, prefer=order)
     vectors = _smooth_vectors(problem)
-    for i in range(rounds):
+    for i in steps(range(rounds)):
         mix = vectors[:, 0] if i == 0 else vectors @ rng.standard_normal(vectors.shape[1])
         side = _resplit(problem, mix > np.median(mix), smaller, prefer=mix)
         yield _swapped(problem, side, smaller)

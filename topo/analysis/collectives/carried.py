@@ -14,13 +14,14 @@ from topo.analysis.collectives.walked import walked_seconds
 from topo.analysis.throughput import throughput
 from topo.analysis.throughput.answer import equal_bounds
 from topo.analysis.throughput.bounds import best_cut
+from topo.errors import DisconnectedError
 from topo.fabric import Fabric, State
 from topo.network import Network
 from topo.routing.loads import link_loads
 from topo.routing.scheme import Routing
 from topo.table import Array, freeze
 from topo.traffic.demand import Demand
-from topo.traffic.rates import line_rate_gbps
+from topo.traffic.rates import line_rate_gbps, way_out_of_no_link
 
 __all__ = [
     "STATISTICS",
@@ -47,7 +48,10 @@ def port_seconds(fabric: Fabric, phase: Phase, share: float = 1.0) -> float:
 
 
 def busiest(fabric: Fabric, phase: Phase) -> tuple[float, float]:
-    """Gigabits that the endpoint with the fullest port sends or receives, and its line rate."""
+    """Gigabits that the endpoint with the fullest port sends or receives, and its line rate.
+
+    :raises DisconnectedError: one that sends or receives has no link.
+    """
     moved = np.maximum(phase.sent_gbps(fabric), phase.received_gbps(fabric))[fabric.endpoints]
     rate = line_rate_gbps(fabric)
     busy = moved > 0
@@ -56,6 +60,11 @@ def busiest(fabric: Fabric, phase: Phase) -> tuple[float, float]:
     time = np.full(len(moved), 0.0)
     time[busy] = np.where(rate[busy] > 0, moved[busy] / np.where(rate[busy] > 0, rate[busy], 1.0), math.inf)
     at = int(np.argmax(time))
+    if not rate[at]:
+        raise DisconnectedError(
+            f"{fabric.nodes.name[fabric.endpoints[at]]} sends or receives and has no link of a rate above 0 on "
+            f"{fabric.name!r}; {way_out_of_no_link(fabric)}"
+        )
     return float(moved[at]), float(rate[at])
 
 

@@ -210,7 +210,7 @@ def _worst(
 
 
 def _assumptions(found: FlowSet, rule: EcmpHash | None, q: int, meets_hash: bool) -> tuple[str, ...]:
-    out = [f"link kinds: {found.hops.network.kinds_text}"]
+    out = [f"links looked at: {found.hops.network.kinds_text}"]
     if found.inner_utilization is not None:
         out.append("scale-up and host links are striped over evenly, not hashed; their mean load still caps a flow")
     if not meets_hash:

@@ -21,6 +21,7 @@ from topo.analysis.collisions.variants import (
     with_copies,
 )
 from topo.fabric import Fabric, State, expect_fabric
+from topo.progress import part, steps
 from topo.result import Standing
 from topo.routing.scheme import Routing
 from topo.traffic.demand import Demand
@@ -73,16 +74,18 @@ def ecmp_remedies(
     shares = [check_queue_pairs(q) for q in queue_pairs]
     check_whole("samples", samples, 0, 10_000_000)
     case = _Case(fabric, flows, Routing.of(routing), samples, tolerance, seed, state)
-    now = case.ask()
+    with part("as it is", 1 / 16):
+        now = case.ask()
     remedies = [_remedy("as it is", "as is", 1, now)]
-    for q in shares:
-        if q > 1:
+    with part("striping", 1 / 2):
+        for q in steps([q for q in shares if q > 1]):
             remedies.append(_remedy(f"striped over {q} queue pairs", "striping", q, case.ask(queue_pairs=q)))
     shape = ClosShape.of(fabric, state)
     even = now.flow_gbps is not None and now.lost_flows == 0
     if shape is not None and even:
         remedies += _round_robin(case, shape, now)
-    remedies += _wider(case, shape)
+    with part("more and faster uplinks", 2 / 3):
+        remedies += _wider(case, shape)
     if shape is not None and shape.tiers == 2 and even:
         remedies += _planes(case, shape)
     aligned = aligned_to_rails(fabric, flows)

@@ -101,10 +101,10 @@ class _Choices:
     ) -> NDArray[np.int64]:
         buckets = self.chooser.hash.buckets
         bucket = self.chooser.hashes(flow, node, arriving).astype(np.int64) % buckets
-        if self.now.share is not None:
-            return self._kept_by_weight(flow, node, n_hops, bucket, before)
         chosen = select(bucket.astype(np.uint32), n_hops, width=32, selection="resilient", buckets=buckets)
         old, new = self._sets(before, flow, node), self._sets(self.now, flow, node)
+        if self.now.share is not None:
+            return self._kept_by_weight(before, chosen, bucket, old, new)
         size = np.diff(before.start)
         mine = np.flatnonzero((old >= 0) & (new >= 0) & (size[np.maximum(old, 0)] >= n_hops))
         old, new, bucket = old[mine], new[mine], bucket[mine]
@@ -119,21 +119,18 @@ class _Choices:
 
     def _kept_by_weight(
         self,
-        flow: NDArray[np.int64],
-        node: NDArray[np.int64],
-        n_entries: NDArray[np.int64],
-        bucket: NDArray[np.int64],
         before: NextHops,
+        chosen: NDArray[np.int64],
+        bucket: NDArray[np.int64],
+        old: NDArray[np.int64],
+        new: NDArray[np.int64],
     ) -> NDArray[np.int64]:
         """Entries of tables in which next hops stand by weight: as few buckets change hands as new weights allow."""
-        buckets = self.chooser.hash.buckets
-        chosen = select(bucket.astype(np.uint32), n_entries, width=32, selection="resilient", buckets=buckets)
-        old, new = self._sets(before, flow, node), self._sets(self.now, flow, node)
         mine = np.flatnonzero((old >= 0) & (new >= 0))
         pairs, inverse = np.unique(np.stack([old[mine], new[mine]]), axis=1, return_inverse=True)
         tables = np.array([self._moved_buckets(before, *pair) for pair in pairs.T.tolist()], np.int64)
         if mine.size:
-            chosen[mine] = tables.reshape(-1, buckets)[inverse.ravel(), bucket[mine]]
+            chosen[mine] = tables.reshape(-1, self.chooser.hash.buckets)[inverse.ravel(), bucket[mine]]
         return chosen
 
     def _moved_buckets(self, before: NextHops, old: int, new: int) -> NDArray[np.int64]:

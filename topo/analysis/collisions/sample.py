@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from topo.analysis.collisions.hashed import hashed_paths
 from topo.hashing.keys import roce_keys
 from topo.hashing.scheme import EcmpHash
+from topo.progress import counted
 from topo.routing.fair import equal_share_rates, max_min_rates
 from topo.routing.next_hops import NextHops
 from topo.routing.walk import at_random, walk
@@ -173,17 +174,21 @@ def draw(
     blocks: list[NDArray[np.float64]] = []
     looks: list[Look] = []
     target = min(_FIRST_LOOK, samples)
-    while True:
-        wanted = -(-target // sampler.batch) - len(blocks)
-        blocks += _run(sampler, children.spawn(wanted), executor)
-        values = np.concatenate(blocks)[:samples]  # the last batch may hold more than were asked for
-        share = _ALPHA / ((len(looks) + 1) * (len(looks) + 2))
-        mean, half = _corrected(values, exact_equal_share, share)
-        slowest = values[:, SLOWEST]
-        looks.append(Look(len(values), mean, half, float(slowest.mean()), student_half_width(slowest, share)))
-        if half <= tolerance or len(values) >= samples:
-            return Sampled(values, tuple(looks), seed, exact_equal_share is not None)
-        target = min(samples, max(2 * target, len(values) + 1))
+    with counted(samples, "hashes drawn") as count:
+        while True:
+            wanted = -(-target // sampler.batch) - len(blocks)
+            blocks += _run(sampler, children.spawn(wanted), executor)
+            values = np.concatenate(blocks)[:samples]  # the last batch may hold more than were asked for
+            share = _ALPHA / ((len(looks) + 1) * (len(looks) + 2))
+            mean, half = _corrected(values, exact_equal_share, share)
+            slowest = values[:, SLOWEST]
+            looks.append(Look(len(values), mean, half, float(slowest.mean()), student_half_width(slowest, share)))
+            if half <= tolerance or len(values) >= samples:
+                return Sampled(values, tuple(looks), seed, exact_equal_share is not None)
+            # The half-width falls with the root of the samples: that many will do.
+            enough = min(samples, len(values) * (half / tolerance) ** 2) if tolerance > 0 else samples
+            count(int(samples * len(values) / enough))
+            target = min(samples, max(2 * target, len(values) + 1))
 
 
 def _run(

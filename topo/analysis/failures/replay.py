@@ -16,6 +16,7 @@ from topo.analysis.failures.elements import find_elements
 from topo.analysis.failures.measures import Measure, measure_of
 from topo.errors import InputError, ParameterError
 from topo.fabric import Fabric, State
+from topo.progress import steps
 from topo.result import Result, Row, Standing
 from topo.routing.scheme import Routing
 from topo.table import freeze
@@ -141,7 +142,7 @@ def replay(
     healthy = chosen(None).lower
     track = _Track(fabric, state)
     values, known = [], {}
-    for event in listed:
+    for event in steps(listed, "events"):
         try:
             key = track.take(event)
         except ParameterError as error:

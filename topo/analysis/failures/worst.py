@@ -101,6 +101,8 @@ def worst_failures(
     chosen = measure_of(fabric, measure, routing)
     listed = [standing_elements(fabric, kind, state) for kind in dict.fromkeys(kinds)]
     n = sum(len(every) for every in listed)
+    if not n:
+        raise ParameterError(f"{fabric.name!r} has no {' or '.join(kinds)} to fail; name what it has, such as link")
     if not 1 <= k <= n:
         raise ParameterError(f"k is {k}; there are {n} of {' and '.join(kinds)} to fail, so give 1 to {n}")
     search = _Search(fabric, chosen, listed, state)

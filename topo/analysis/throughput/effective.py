@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from topo.errors import ParameterError
 from topo.fabric import Fabric, Selector, State, expect_fabric
 from topo.network import Network
+from topo.progress import steps
 from topo.result import Result, Row, Standing
 from topo.routing.fair import equal_share_rates, max_min_rates
 from topo.routing.next_hops import NextHops
@@ -228,7 +229,7 @@ def _sampled(
     size = max(1, _FLOWS_A_BATCH // (2 * half))
     shares, gbps, lost, examples = [], [], 0, list[str]()
     names = rates.fabric.nodes.name
-    for i, child in enumerate(np.random.SeedSequence(seed).spawn(-(-samples // size))):
+    for i, child in enumerate(steps(np.random.SeedSequence(seed).spawn(-(-samples // size)), "pairings drawn")):
         count = min(size, samples - i * size)
         order = np.random.default_rng(child).permuted(np.tile(ends, (count, 1)), axis=1)
         one, other = order[:, :half], order[:, half : 2 * half]

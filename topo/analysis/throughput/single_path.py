@@ -11,6 +11,7 @@ from topo.analysis.throughput.answer import FlowRates, Throughput, shared_fields
 from topo.errors import ParameterError
 from topo.fabric import Fabric, State
 from topo.network import Network
+from topo.progress import steps
 from topo.result import Standing
 from topo.routing.fair import max_min_rates
 from topo.routing.next_hops import NextHops
@@ -59,7 +60,7 @@ def single_path_throughput(
     share: list[Array] = []
     lost = np.zeros(len(source), bool)
     seeds = np.random.SeedSequence(routing.seed).spawn(-(-n_samples // batch))
-    for i, seed in enumerate(seeds):
+    for i, seed in enumerate(steps(seeds, "paths drawn")):
         many = min(batch, n_samples - i * batch)
         paths = table.paths(np.tile(source, many), np.tile(sink, many), seed=seed)
         arcs = stripes.paths(paths).reshape(-1, many, len(source))

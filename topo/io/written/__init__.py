@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from topo.errors import ParameterError
-from topo.output import plain
+from topo.io.descriptions import MAX_NAME, clean
+from topo.output import csv_cell, plain
 from topo.table import Labels, Table
 
 if TYPE_CHECKING:
     from topo.fabric import Fabric
 
-__all__ = ["Written", "expect_rates", "left_unsaid", "several_ports", "unique_names"]
+__all__ = [
+    "Written",
+    "as_written",
+    "expect_rates",
+    "host_titles",
+    "left_unsaid",
+    "names_that_fit",
+    "port_names",
+    "several_ports",
+    "sheet_cell",
+    "unique_names",
+]
 
+_OTHERWISE = "on one line, blanks drawn together, signs that act spelled out, cut at 256 characters"
+_MOST_MARK = 64
+_SEVERAL = re.compile(r"[,;]")
 _ROWS = {"node", "port_a", "port_b"}
 
 
@@ -41,27 +57,119 @@ class Written:
         return self.content.encode("utf-8", errors="backslashreplace")
 
 
+def as_written(text: str) -> str:
+    """A name as it stands in the files of others: one line, blanks drawn together, at most 256 characters.
+
+    That is what readers, our own among them, make of it anyway; two names must differ in it to stay two.
+
+    >>> as_written("  leaf \t 1"), as_written("leaf" + chr(7))
+    ('leaf 1', 'leaf<U+0007>')
+    """
+    return clean(plain(text))
+
+
 def unique_names(fabric: Fabric) -> tuple[list[str], list[str]]:
     """A name for every node that no other bears, and what was changed for that.
 
     Nodes that share a name get their identity in brackets, else their row: ``switch (0xe41d)``.
     """
-    names = [plain(name) for name in fabric.nodes.name.tolist()]
+    said = fabric.nodes.name.tolist()
+    names = [as_written(name) for name in said]
+    odd = sum(name != text for name, text in zip(names, said, strict=True))
+    lost = [f"{odd:,} names are written otherwise: {_OTHERWISE}"] if odd else []
     times = Counter(names)
     twice = {name for name, count in times.items() if count > 1 or not name}
     if not twice:
-        return names, []
+        return names, lost
     uids = fabric.nodes.uid.tolist()
     taken, changed = set(times), 0
     for row, name in enumerate(names):
         if name not in twice:
             continue
-        given = f"{name} ({plain(uids[row])})" if uids[row] else f"{name} ({row})"
-        if given in taken:
-            given = f"{given} {row}"
+        given = _marked(name or "node", as_written(uids[row])[:_MOST_MARK] or str(row))
+        while given in taken:
+            given = _marked(given, str(row))
         taken.add(given)
         names[row], changed = given, changed + 1
-    return names, [f"{changed:,} nodes share a name with others; written with their identity behind it"]
+    return names, [
+        *lost,
+        f"{changed:,} nodes have no name, or one that others have too; written with their identity behind it",
+    ]
+
+
+def host_titles(fabric: Fabric, names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The name of every node's host as it is written, '' without one, and what was changed for that.
+
+    Hosts that differ stay apart, from each other and from nodes of no host, whose written ``names`` are given.
+    """
+    hosts = fabric.nodes.host
+    taken = {name for name, code in zip(names, hosts.codes.tolist(), strict=True) if code < 0}
+    title: dict[int, str] = {-1: ""}
+    odd = 0
+    for code in dict.fromkeys(hosts.codes.tolist()):
+        if code < 0:
+            continue
+        said = str(hosts.labels[code])
+        given = as_written(said) or "host"
+        while given in taken:
+            given = _marked(given, "host")
+        taken.add(given)
+        title[code] = given
+        odd += given != said
+    lost = [f"{odd:,} names of hosts are written otherwise: {_OTHERWISE}, or another node bears them"] if odd else []
+    return [title[code] for code in hosts.codes.tolist()], lost
+
+
+def sheet_cell(text: str) -> str:
+    """A written name as a cell of a sheet, so that our own reader of schedules takes it back as it was.
+
+    An apostrophe goes before what could start a formula, and before an apostrophe that would read as such a one.
+
+    >>> sheet_cell("=1"), sheet_cell("'=1"), sheet_cell("leaf-1")
+    ("'=1", "''=1", 'leaf-1')
+    """
+    cell = csv_cell(text)
+    return f"'{cell}" if text[:1] == "'" and csv_cell(text[1:]) != text[1:] else cell
+
+
+def port_names(fabric: Fabric, *, commas: bool = False) -> tuple[list[str], list[str]]:
+    """The names of all ports as they are written, none empty, and what was changed for that.
+
+    In a table a comma parts the ports of a breakout: without ``commas`` a point stands for it.
+    """
+    said = fabric.ports.label.values().tolist()
+    names = [as_written(text) for text in said]
+    if not commas:
+        names = [_SEVERAL.sub(".", name) for name in names]
+    names = [name or f"unnamed-{row}" for row, name in enumerate(names)]
+    odd = sum(name != text for name, text in zip(names, said, strict=True))
+    how = "on one line, none empty" if commas else "on one line, none empty, without commas"
+    return names, [f"{odd:,} names of ports are written otherwise: {how}"] if odd else []
+
+
+def names_that_fit(names: Sequence[str], unfit: re.Pattern[str]) -> list[str]:
+    """Names with ``-`` for whatever ``unfit`` matches, all different where the names are.
+
+    >>> names_that_fit(["a b", "a-b", "a:b"], re.compile("[ :]+"))
+    ['a-b-2', 'a-b', 'a-b-3']
+    """
+    fit = {name for name in names if not unfit.search(name)}
+    taken, found = set(fit), []
+    for name in names:
+        new = name
+        if name not in fit:
+            stem, number = unfit.sub("-", name).strip("-") or "node", 1
+            new = stem
+            while new in taken:
+                number += 1
+                new = f"{stem}-{number}"
+            taken.add(new)
+        found.append(new)
+    return found
+
+
+def _marked(name: str, mark: str) -> str:
+    return f"{name[: MAX_NAME - len(mark) - 3]} ({mark})"
 
 
 def left_unsaid(fabric: Fabric, *, nodes: Collection[str] = (), ports: Collection[str] = (),

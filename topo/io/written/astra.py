@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from topo.elements import FORWARDS_ALL
 from topo.errors import ParameterError
 from topo.io.written import Written, expect_rates, left_unsaid
+from topo.output import plain
 
 if TYPE_CHECKING:
     from topo.fabric import Fabric
@@ -34,9 +35,10 @@ class _Dimension:
 def write_astra(fabric: Fabric) -> Written:
     """The fabric as topology, NPU counts and bandwidths, the innermost dimension first; bandwidth in GB/s of a link.
 
-    What factorises: a torus or ring of endpoints; endpoints that are all joined to each other; scale-up domains of
-    equal members under a scale-out fabric that carries all of them at full rate, each a ``Switch`` (one alone, too).
-    Endpoints are counted along the first dimension first.
+    What factorises: endpoints in a grid by their coordinates, whose lines along each axis are rings, all to all, or
+    one switch each; one ring, or endpoints that are all joined to each other; scale-up domains of equal members under
+    a scale-out fabric that carries all of them at full rate, each a ``Switch`` (one alone, too). Endpoints are counted
+    along the first dimension first.
 
     >>> import topo
     >>> print(write_astra(topo.torus((4, 4))).content.splitlines()[:3])
@@ -46,10 +48,11 @@ def write_astra(fabric: Fabric) -> Written:
     """
     expect_rates(fabric, "a network of ASTRA-sim")
     if not len(fabric.endpoints) or not len(fabric.links):
-        raise ParameterError(f"{fabric.name} has no endpoint or no link, so there is no network of NPUs to write")
-    ends = fabric.nodes.is_endpoint
-    used = np.unique(np.concatenate([fabric.link_a, fabric.link_b]))
-    found = _direct(fabric) if ends[used].all() else _switched(fabric)
+        raise ParameterError(
+            f"{plain(fabric.name)} has no endpoint or no link, so there is no network of NPUs to write"
+        )
+    found = _dimensions(fabric)
+    others = int((~fabric.nodes.is_endpoint).sum())
     lists = {
         "topology": [each.shape for each in found],
         "npus_count": [str(each.count) for each in found],
@@ -60,7 +63,7 @@ def write_astra(fabric: Fabric) -> Written:
     lost = [
         "latency: nominal, 500 ns for a link and 1,000 ns for a switch",
         "names: NPUs are numbers",
-        *([f"{int((~ends).sum()):,} switches and parts of hosts: a dimension is one switch"] if (~ends).any() else []),
+        *([f"{others:,} switches and parts of hosts, their cables and rates: a line has one switch"] if others else []),
         *left_unsaid(fabric, nodes=("name", "kind", "tier", "is_endpoint", "forwards", "coordinates"),
                      links=("capacity_gbps", "kind")),
     ]  # fmt: skip
@@ -69,7 +72,7 @@ def write_astra(fabric: Fabric) -> Written:
 
 def _refused(fabric: Fabric, why: str) -> ParameterError:
     return ParameterError(
-        f"{fabric.name} does not factorise into the dimensions of ASTRA-sim's analytical network: {why}; "
+        f"{plain(fabric.name)} does not factorise into the dimensions of ASTRA-sim's analytical network: {why}; "
         "write it as ns-3, which keeps every link"
     )
 
@@ -81,40 +84,87 @@ def _one_rate(fabric: Fabric, rates: NDArray[np.float64], what: str) -> float:
     return float(found[0])
 
 
-def _direct(fabric: Fabric) -> list[_Dimension]:
-    """Endpoints cabled to each other: a torus by its coordinates, or all to all."""
-    n, a, b, rates = len(fabric.endpoints), fabric.link_a, fabric.link_b, fabric.links.capacity_gbps
+def _dimensions(fabric: Fabric) -> list[_Dimension]:
+    """The dimensions of a grid, of endpoints cabled to each other, or of domains below a scale-out fabric."""
+    ends = fabric.nodes.is_endpoint
+    at_a, at_b = ends[fabric.link_a], ends[fabric.link_b]
+    if not (at_a | at_b).all():
+        return _switched(fabric)
+    place = _coordinates(fabric)
+    if not (at_a & at_b).all():
+        return _switched(fabric) if place is None else _grid(fabric, place)
+    n, pairs = len(fabric.endpoints), _pairs(fabric)
+    if len(pairs) == n * (n - 1) // 2 and n != 3 and n > 1:
+        return [_Dimension("FullyConnected", n, _one_rate(fabric, fabric.links.capacity_gbps, "links"))]
+    return [_Dimension("Ring", n, _ring(fabric, pairs))] if place is None else _grid(fabric, place)
+
+
+def _pairs(fabric: Fabric) -> Counter[tuple[int, int]]:
+    a, b = fabric.link_a, fabric.link_b
     pairs = Counter(zip(np.minimum(a, b).tolist(), np.maximum(a, b).tolist(), strict=True))
     if max(pairs.values(), default=1) > 1:
         raise _refused(fabric, "some endpoints are joined by several links")
-    if len(pairs) == n * (n - 1) // 2 and n != 3 and n > 1:
-        return [_Dimension("FullyConnected", n, _one_rate(fabric, rates, "links"))]
-    place = _coordinates(fabric)
-    if place is None:
-        return [_Dimension("Ring", n, _ring(fabric, pairs))]
-    sizes = place[fabric.endpoints].max(0) + 1
-    if int(np.prod(sizes)) != n or len(np.unique(place[fabric.endpoints], axis=0)) != n:
+    return pairs
+
+
+def _grid(fabric: Fabric, place: NDArray[np.int64]) -> list[_Dimension]:
+    """Endpoints by their coordinates, each line of each axis a ring, all to all, or under one switch."""
+    ends = fabric.endpoints
+    n, a, b, rates = len(ends), fabric.link_a, fabric.link_b, fabric.links.capacity_gbps
+    _pairs(fabric)
+    sizes = place[ends].max(0) + 1
+    if int(np.prod(sizes)) != n or len(np.unique(place[ends], axis=0)) != n:
         raise _refused(fabric, "its coordinates are no full grid")
-    apart = place[a] != place[b]
+    direct = fabric.nodes.is_endpoint[a] & fabric.nodes.is_endpoint[b]
+    hung = _switch_axis(fabric, place, sizes, direct)
+    apart = (place[a] != place[b]) & direct[:, None]
     step = np.abs(place[a] - place[b]).max(1)
+    if int((apart.sum(1) != 1)[direct].sum()):
+        raise _refused(fabric, "some links run along no axis")
     found = []
     for axis, size in enumerate(sizes.tolist()):
-        along = apart[:, axis] & (apart.sum(1) == 1)
-        here, lines = int(along.sum()), n // size
+        along, up = apart[:, axis], hung == axis
+        here, lines, title = int(along.sum()), n // size, f"links along axis {axis + 1}"
         if size == 1 and not here:
+            continue
+        if up.any():
+            if here or int(up.sum()) != n:
+                raise _refused(fabric, f"axis {axis + 1} has switches on some lines and not on others, or links beside")
+            found.append(_Dimension("Switch", size, _one_rate(fabric, rates[up], title)))
             continue
         shape = "Ring" if here == lines * (size if size > 2 else size - 1) else "FullyConnected"
         steps = set(step[along].tolist())
         if shape == "Ring" and not steps <= {1, size - 1}:
-            raise _refused(fabric, f"links along axis {axis + 1} join no neighbours")
+            raise _refused(fabric, f"{title} join no neighbours")
         if shape == "FullyConnected" and here != lines * size * (size - 1) // 2:
             raise _refused(
                 fabric, f"axis {axis + 1} is neither rings nor all to all: {here:,} links in {lines:,} lines"
             )
-        found.append(_Dimension(shape, size, _one_rate(fabric, rates[along], f"links along axis {axis + 1}")))
-    if int((apart.sum(1) != 1).sum()):
-        raise _refused(fabric, "some links run along no axis")
+        found.append(_Dimension(shape, size, _one_rate(fabric, rates[along], title)))
     return found
+
+
+def _switch_axis(
+    fabric: Fabric, place: NDArray[np.int64], sizes: NDArray[np.int64], direct: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """For each link to a switch the axis along which that switch joins a whole line of endpoints; -1 for others."""
+    axis_of = np.full(len(direct), -1)
+    rows = np.flatnonzero(~direct)
+    if not rows.size:
+        return axis_of
+    a, b = fabric.link_a[rows], fabric.link_b[rows]
+    at_a = fabric.nodes.is_endpoint[a]
+    members, _, switch = place[np.where(at_a, a, b)], *np.unique(np.where(at_a, b, a), return_inverse=True)
+    low = np.full((int(switch.max()) + 1, len(sizes)), np.iinfo(np.int64).max)
+    high = np.full_like(low, -1)
+    np.minimum.at(low, switch, members)
+    np.maximum.at(high, switch, members)
+    varies = high > low
+    axis = varies.argmax(1)
+    if (varies.sum(1) != 1).any() or (np.bincount(switch) != sizes[axis]).any():
+        raise _refused(fabric, "a switch joins other endpoints than one whole line of the grid")
+    axis_of[rows] = axis[switch]
+    return axis_of
 
 
 def _coordinates(fabric: Fabric) -> NDArray[np.int64] | None:
@@ -152,7 +202,7 @@ def _switched(fabric: Fabric) -> list[_Dimension]:
     ends = fabric.endpoints
     domain = fabric.nodes.domain.codes[ends]
     if (fabric.nodes.forwards[ends] == FORWARDS_ALL).any():
-        raise _refused(fabric, "its endpoints relay for each other between switches")
+        raise _refused(fabric, "its endpoints relay for each other between switches and no coordinates place them")
     found = []
     if fabric.links.kind.is_any("scale_up").any():
         if (domain < 0).any():
@@ -213,7 +263,7 @@ def _expect_non_blocking(fabric: Fabric) -> None:
     short = np.flatnonzero(inner & (up < down))
     if short.size:
         row = int(short[0])
-        said = f"{nodes.name[row]} has {down[row]:g} Gb/s down and {up[row]:g} up"
+        said = f"{plain(nodes.name[row])} has {down[row]:g} Gb/s down and {up[row]:g} up"
         raise _refused(fabric, f"its scale-out fabric is oversubscribed: {said}")
     _expect_joined(fabric, outer)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from topo.io.written import Written, left_unsaid, unique_names
+from topo.io.written import Written, left_unsaid, port_names, unique_names
 from topo.io.written.graph import EDGE_COLUMNS, NODE_COLUMNS, edge_attributes, node_attributes
 from topo.output import plain
 
@@ -26,9 +26,11 @@ def write_dot(fabric: Fabric) -> Written:
     """
     names, lost = unique_names(fabric)
     lines = [f"graph {_quoted(fabric.name)} {{"]
-    for name, said in zip(names, node_attributes(fabric), strict=True):
+    attributes, changed = node_attributes(fabric, names)
+    label, relabelled = port_names(fabric, commas=True)
+    lost += [*changed, *relabelled]
+    for name, said in zip(names, attributes, strict=True):
         lines.append(f"  {_quoted(name)}{_attributes(said)};")
-    label = fabric.ports.label.values().tolist()
     node = fabric.ports.node.tolist()
     ends = zip(fabric.links.port_a.tolist(), fabric.links.port_b.tolist(), edge_attributes(fabric), strict=True)
     for a, b, said in ends:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from topo.io.written import as_written, host_titles
 from topo.table import Array, Labels, Table
 
 if TYPE_CHECKING:
@@ -22,9 +24,21 @@ NODE_COLUMNS = (
 EDGE_COLUMNS = ("capacity_gbps", "kind", "cable", "length_m")
 
 
-def node_attributes(fabric: Fabric) -> list[dict[str, str]]:
-    """One mapping a node: every column but the name that says something on that row."""
-    return _rows(fabric.nodes, NODE_COLUMNS[1:], always=("kind", "tier", "is_endpoint", "forwards"))
+def node_attributes(fabric: Fabric, names: Sequence[str]) -> tuple[list[dict[str, str]], list[str]]:
+    """One mapping a node, every column but the name that says something on that row; and what was changed for that.
+
+    ``names`` are those that the nodes are written under, which no host may share.
+    """
+    rows = _rows(fabric.nodes, NODE_COLUMNS[1:], always=("kind", "tier", "is_endpoint", "forwards"))
+    hosts, lost = host_titles(fabric, names)
+    odd = set[tuple[str, str]]()
+    for row, host in zip(rows, hosts, strict=True):
+        for column, text in row.items():
+            row[column] = host if column == "host" else as_written(text)
+            if column != "host" and row[column] != text:
+                odd.add((column, text))
+    said = f"{len(odd):,} labels of nodes are written otherwise: on one line, blanks drawn together"
+    return rows, [*lost, *([said] if odd else [])]
 
 
 def edge_attributes(fabric: Fabric) -> list[dict[str, str]]:

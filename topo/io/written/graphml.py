@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
-from topo.io.written import Written, left_unsaid, unique_names
+from topo.io.written import Written, left_unsaid, port_names, unique_names
 from topo.io.written.graph import EDGE_COLUMNS, NODE_COLUMNS, edge_attributes, node_attributes
 from topo.output import plain
 
@@ -37,9 +37,12 @@ def write_graphml(fabric: Fabric) -> Written:
         kind = _NUMBERS.get(name, "string")
         lines.append(f'  <key id="{what}_{name}" for="{what}" attr.name="{name}" attr.type="{kind}"/>')
     lines.append(f'  <graph id={quoteattr(plain(fabric.name))} edgedefault="undirected">')
-    for row, (name, said) in enumerate(zip(names, node_attributes(fabric), strict=True)):
+    attributes, changed = node_attributes(fabric, names)
+    label, relabelled = port_names(fabric, commas=True)
+    lost += [*changed, *relabelled]
+    for row, (name, said) in enumerate(zip(names, attributes, strict=True)):
         lines.append(f'    <node id="n{row}">{_data("node", {"label": name} | said)}</node>')
-    label, node = fabric.ports.label.values().tolist(), fabric.ports.node.tolist()
+    node = fabric.ports.node.tolist()
     ends = zip(fabric.links.port_a.tolist(), fabric.links.port_b.tolist(), edge_attributes(fabric), strict=True)
     for row, (a, b, said) in enumerate(ends):
         data = _data("edge", {"source_port": label[a], "target_port": label[b]} | said)

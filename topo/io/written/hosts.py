@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from topo.io.written import unique_names
-from topo.output import plain
+from topo.io.written import host_titles, port_names, unique_names
 
 if TYPE_CHECKING:
     from topo.fabric import Fabric
@@ -55,17 +54,14 @@ def merged_hosts(fabric: Fabric) -> Machines:
     """
     nodes = fabric.nodes
     names, lost = unique_names(fabric)
-    hosts = nodes.host.values().tolist()
+    hosts, changed = host_titles(fabric, names)
     index: dict[str, int] = {}
     owner: list[int] = []
     machine: list[str] = []
     is_switch: list[bool] = []
     switch = nodes.kind.is_any("switch", "router", "storage_switch").tolist()
-    taken = {name for name, host in zip(names, hosts, strict=True) if not host}
     for name, host, forwards in zip(names, hosts, switch, strict=True):
-        title = name if not host or forwards else plain(host)
-        if host and not forwards and title in taken:
-            title = f"{title} (host)"
+        title = name if not host or forwards else host
         if title not in index:
             index[title] = len(machine)
             machine.append(title)
@@ -74,8 +70,14 @@ def merged_hosts(fabric: Fabric) -> Machines:
     of_node = np.array(owner, np.int64)
     rows = np.flatnonzero(of_node[fabric.link_a] != of_node[fabric.link_b])
     inside = len(fabric.links) - len(rows)
+    lost += changed
     lost += [f"{inside:,} links inside hosts or from a switch to itself"] if inside else []
-    label = _labels(fabric, of_node, is_switch, machine, names)
+    texts, relabelled = port_names(fabric)
+    lost += relabelled
+    several = np.bincount(of_node[np.unique(fabric.ports.node)], minlength=len(machine)) > 1
+    n = int((several & ~np.array(is_switch, bool)).sum())
+    lost += [f"names of ports at {n:,} hosts: that of the adapter stands before each"] if n else []
+    label = _labels(fabric, texts, of_node, is_switch, machine, names)
     return Machines(
         machine, is_switch, of_node, rows, label, fabric.ports.node, fabric.links.port_a, fabric.links.port_b,
         tuple(lost),
@@ -83,10 +85,14 @@ def merged_hosts(fabric: Fabric) -> Machines:
 
 
 def _labels(
-    fabric: Fabric, of_node: NDArray[np.int64], is_switch: list[bool], machine: list[str], names: list[str]
+    fabric: Fabric,
+    texts: list[str],
+    of_node: NDArray[np.int64],
+    is_switch: list[bool],
+    machine: list[str],
+    names: list[str],
 ) -> list[str]:
     """Port names at the machine, unique there."""
-    texts = [plain(text) for text in fabric.ports.label.values().tolist()]
     node = fabric.ports.node.tolist()
     parts = Counter(of_node[np.unique(fabric.ports.node)].tolist())
     found, seen = [], set[tuple[int, str]]()

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from topo.io.written import Written, left_unsaid, several_ports
+from topo.io.written import Written, left_unsaid, names_that_fit, several_ports
 from topo.io.written.hosts import merged_hosts
 
 if TYPE_CHECKING:
@@ -34,7 +33,9 @@ def write_infragraph(fabric: Fabric) -> Written:
     (6, True)
     """
     machines = merged_hosts(fabric)
-    names, renamed = _names(machines.names)
+    names = names_that_fit(machines.names, _TAKEN)
+    odd = sum(name != said for name, said in zip(names, machines.names, strict=True))
+    renamed = [f"{odd:,} names lose letters that names there cannot have"] if odd else []
     cables = list(machines.cables())
     place: dict[tuple[int, str], int] = {}
     used: Counter[int] = Counter()
@@ -66,23 +67,6 @@ def write_infragraph(fabric: Fabric) -> Written:
     lost += several_ports(fabric)
     lost += left_unsaid(fabric, nodes=("name", "kind", "host"), links=("capacity_gbps",))
     return Written(_text(_TAKEN.sub(" ", fabric.name).strip() or "fabric", sections), tuple(lost))
-
-
-def _names(names: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Names as they can be there, all different."""
-    taken, found, changed = set(names), [], 0
-    given: set[str] = set()
-    for name in names:
-        new = _TAKEN.sub("-", name).strip("-") or "node"
-        if new != name:
-            changed += 1
-            stem, number = new, 1
-            while new in taken or new in given:
-                number += 1
-                new = f"{stem}-{number}"
-        given.add(new)
-        found.append(new)
-    return found, [f"{changed:,} names lose letters that names there cannot have"] if changed else []
 
 
 def _device(name: str) -> dict[str, Any]:

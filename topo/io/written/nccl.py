@@ -67,7 +67,7 @@ def write_nccl(fabric: Fabric) -> Written:
     if len(hosts) > 1 or not roots:
         said = f"it has {len(hosts):,} hosts" if len(hosts) > 1 else "the inside of its host is not open"
         raise ParameterError(
-            f"an NCCL topology file is the inside of one host; {fabric.name}: {said}; "
+            f"an NCCL topology file is the inside of one host; {plain(fabric.name)}: {said}; "
             "give one opened host, such as topo.server('dgx-h100', inside=True)"
         )
     tree = _Tree(fabric, _bus_ids(fabric))
@@ -131,15 +131,15 @@ def _grow(tree: _Tree, roots: list[int], kinds: list[str]) -> None:
                 continue
             if kinds[other] not in _CLASS:
                 raise ParameterError(
-                    f"an NCCL topology file has no place for {fabric.nodes.name[other]} ({kinds[other]})"
+                    f"an NCCL topology file has no place for {plain(fabric.nodes.name[other])} ({kinds[other]})"
                 )
             tree.parent[other], tree.rate[other] = row, rate
             tree.children.setdefault(row, []).append(other)
             queue.append(other)
     if n_io != len(tree.parent):
         raise ParameterError(
-            f"the parts of {fabric.name} are no tree below its CPUs: {n_io:,} inner links for {len(tree.parent):,} "
-            "parts that hang there; NCCL's file gives each one way up"
+            f"the parts of {plain(fabric.name)} are no tree below its CPUs: {n_io:,} inner links for "
+            f"{len(tree.parent):,} parts that hang there; NCCL's file gives each one way up"
         )
     tree.lost += [f"{between:,} links between CPUs"] if between else []
     tree.lost += (
@@ -171,8 +171,8 @@ def _pcie(tree: _Tree, row: int) -> dict[str, str]:
             if abs(np.floor(speed * width * coding) - rate) < 0.5:
                 return {"link_speed": f"{speed:.1f} GT/s PCIe", "link_width": str(width)}
     raise ParameterError(
-        f"{tree.fabric.nodes.name[row]} hangs at {rate:g} Gb/s, which is no PCIe link: NCCL's file states transfers "
-        "a second times 1 to 16 lanes"
+        f"{plain(tree.fabric.nodes.name[row])} hangs at {rate:g} Gb/s, which is no PCIe link: NCCL's file states "
+        "transfers a second times 1 to 16 lanes"
     )
 
 

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topo.errors import ParameterError
-from topo.io.written import Written, expect_rates, left_unsaid
+from topo.io.written import Written, expect_rates, left_unsaid, several_ports
+from topo.output import plain
 
 if TYPE_CHECKING:
     from topo.fabric import Fabric
@@ -35,6 +36,8 @@ def write_ns3(fabric: Fabric) -> Written:
     number, counts = _numbered(fabric)
     head = f"{len(fabric.nodes)} {counts[1] + counts[2]} {len(fabric.links)}"
     ids = " ".join(map(str, range(counts[0], len(fabric.nodes))))
+    if counts[1] + counts[2]:
+        dropped += several_ports(fabric)
     return _file(fabric, number, head, ids, dropped)
 
 
@@ -105,7 +108,7 @@ def _numbered(fabric: Fabric) -> tuple[NDArray[np.int64], tuple[int, int, int]]:
         row = int(np.flatnonzero(other)[0])
         raise ParameterError(
             f"ns-3 topology files know hosts and switches; {int(other.sum()):,} nodes are neither, the first "
-            f"{nodes.name[row]} ({nodes.kind[row]}); build the fabric with inside=False"
+            f"{plain(nodes.name[row])} ({nodes.kind[row]}); build the fabric with inside=False"
         )
     servers = _servers_in_order(nodes.host.codes, ends)
     group = np.where(ends, 0, np.where(chip, 1, 2))

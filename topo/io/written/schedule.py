@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from topo.io.port_names import host_port
-from topo.io.written import Written, left_unsaid, several_ports, unique_names
-from topo.output import csv_cell, plain
+from topo.io.written import (
+    Written,
+    as_written,
+    host_titles,
+    left_unsaid,
+    port_names,
+    several_ports,
+    sheet_cell,
+    unique_names,
+)
 
 if TYPE_CHECKING:
     from topo.fabric import Fabric
@@ -47,7 +55,11 @@ def write_schedule(fabric: Fabric) -> Written:
     links = fabric.links
     rows = np.flatnonzero(~links.kind.is_any(*_INSIDE))
     names, lost = unique_names(fabric)
-    ends = _Ends(fabric, names)
+    hosts, changed = host_titles(fabric, names)
+    lost += changed
+    ports, relabelled = port_names(fabric)
+    lost += relabelled
+    ends = _Ends(fabric, names, hosts, ports)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_HEADER)
@@ -60,11 +72,16 @@ def write_schedule(fabric: Fabric) -> Written:
     )
     for a, b, rate, metres, cable in zip(*(column.tolist() for column in columns), strict=True):
         row = ["" if cable < 0 else f"C{cable + 1:05d}", "" if np.isnan(rate) else f"{rate:.10g}G",
-               "" if np.isnan(metres) else f"{metres:g}", *ends.of(a), *ends.of(b)]  # fmt: skip
-        writer.writerow([csv_cell(cell) for cell in row])
+               "" if np.isnan(metres) else f"{metres:.15g}", *ends.of(a), *ends.of(b)]  # fmt: skip
+        writer.writerow([sheet_cell(cell) for cell in row])
     inside = len(links) - len(rows)
     lost += [f"{inside:,} links inside hosts and chassis"] if inside else []
     lost += several_ports(fabric)
+    lost += (
+        [f"names of hosts at {ends.apart:,} ends of cables: only adapters named after their host say them"]
+        if ends.apart
+        else []
+    )
     lost += left_unsaid(fabric, nodes=("name", "kind", "host", "rack", "is_endpoint"), ports=("label",),
                         links=("capacity_gbps", "length_m", "cable"))  # fmt: skip
     return Written(out.getvalue(), tuple(lost))
@@ -73,13 +90,14 @@ def write_schedule(fabric: Fabric) -> Written:
 class _Ends:
     """Ends of cables as a schedule names them."""
 
-    def __init__(self, fabric: Fabric, names: list[str]) -> None:
+    def __init__(self, fabric: Fabric, names: list[str], hosts: list[str], ports: list[str]) -> None:
         nodes = fabric.nodes
         self._names = names
         self._node = fabric.ports.node.tolist()
-        self._label = [plain(text) for text in fabric.ports.label.values().tolist()]
-        self._host = [plain(host) for host in nodes.host.values().tolist()]
-        self._rack = [plain(rack) for rack in nodes.rack.values().tolist()]
+        self._label = ports
+        self._host = hosts
+        self._rack = [as_written(rack) for rack in nodes.rack.values().tolist()]
+        self.apart = 0
         self._kind = nodes.kind.values().tolist()
 
     def of(self, port: int) -> tuple[str, str, str, str]:
@@ -88,7 +106,9 @@ class _Ends:
         name, host, label, kind = self._names[row], self._host[row], self._label[port], self._kind[row]
         if kind in _SWITCHES:
             return self._rack[row], name, label, "switch"
+        self.apart += bool(host) and host != name
         device = name[len(host) :].lstrip(" -_/:.") if host and name.startswith(host) else ""
         if device and host_port(host, f"{device}/{label}") == (device, label):
+            self.apart -= 1
             return self._rack[row], host, f"{device}/{label}", "host"
         return self._rack[row], name, label, kind if kind in ("accelerator", "nic", "manager") else "host"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from topo.errors import ParameterError
 from topo.io.hostlist import fold_hosts
 from topo.io.written import Written
-from topo.io.written.tree import Group, SchedulerTree, domains_of, scheduler_tree
+from topo.io.written.tree import Group, SchedulerTree, domains_of, hosts_of, one_a_host, scheduler_tree
 
 if TYPE_CHECKING:
     from topo.fabric import Fabric
@@ -51,8 +51,13 @@ def write_slurm_block(fabric: Fabric) -> Written:
     blocks, sizes = _blocks(fabric)
     lines = [f"BlockName={name} Nodes={fold_hosts(hosts)}" for name, hosts in blocks.items()]
     lines.append(f"BlockSizes={','.join(map(str, sizes))}")
-    lost = ("all tiers above the scale-up domain, rates and cables",)
-    return Written("\n".join(lines) + "\n", lost)
+    listed = sum(map(len, blocks.values()))
+    _, hosts, changed = hosts_of(fabric)
+    alone = len(hosts) - listed
+    lost = [*changed, *one_a_host(fabric, len(hosts))]
+    lost += ["all tiers above the scale-up domain, names of switches, names of ports, rates, lengths and cables"]
+    lost += [f"{alone:,} hosts in no scale-up domain"] if alone else []
+    return Written("\n".join(lines) + "\n", tuple(lost))
 
 
 def write_slurm_yaml(fabric: Fabric) -> Written:

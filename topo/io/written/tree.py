@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topo.errors import ParameterError
-from topo.io.written import left_unsaid
-from topo.output import plain
+from topo.io.written import as_written, host_titles, left_unsaid, unique_names
 
 if TYPE_CHECKING:
     from topo.fabric import Fabric
 
-__all__ = ["Group", "SchedulerTree", "domains_of", "scheduler_tree"]
+__all__ = ["Group", "SchedulerTree", "domains_of", "hosts_of", "one_a_host", "scheduler_tree"]
 
 
 @dataclass(slots=True)
@@ -53,7 +52,7 @@ def scheduler_tree(fabric: Fabric) -> SchedulerTree:
     from scipy.sparse.csgraph import connected_components
 
     nodes = fabric.nodes
-    host, titles = _hosts(fabric)
+    host, titles, changed = hosts_of(fabric)
     n_hosts = len(titles)
     switch = nodes.kind.is_any("switch", "router") & (nodes.tier > 0)
     vertex = np.where(host >= 0, host, np.where(switch, n_hosts + np.cumsum(switch) - 1, -1))
@@ -77,25 +76,41 @@ def scheduler_tree(fabric: Fabric) -> SchedulerTree:
         inside = _level(fabric, level, component[:n_hosts], inside, groups, titles, held, taken)
     if not groups:
         raise ParameterError(f"no host of {fabric.name!r} is under a switch; a scheduler's tree would be empty")
+    n_switches = int(switch.sum())
     groups = _without_mixed(groups, taken)
     lost = [
+        *changed,
+        *([f"names of switches: {n_switches:,} stand there as {len(groups):,}"] if n_switches != len(groups) else []),
+        *one_a_host(fabric, n_hosts),
         "how many cables join whom, and their rates: a tree says who is under whom",
         *left_unsaid(fabric, nodes=("name", "kind", "tier", "host", "is_endpoint", "forwards", "domain")),
     ]
     return SchedulerTree(groups, tuple(lost))
 
 
-def _hosts(fabric: Fabric) -> tuple[NDArray[np.int64], list[str]]:
-    """Number of the host of every node that has one or is an endpoint, -1 for the rest; their names."""
+def hosts_of(fabric: Fabric) -> tuple[NDArray[np.int64], list[str], list[str]]:
+    """Number of the host of every node that has one or is an endpoint, -1 for the rest; names; what was changed.
+
+    >>> import topo
+    >>> number, names, changed = hosts_of(topo.fat_tree(2))
+    >>> number.tolist(), names, changed
+    ([0, 1, -1, -1, -1, -1, -1], ['host-1', 'host-2'], [])
+    """
     nodes = fabric.nodes
+    names, changed = unique_names(fabric)
+    titles, renamed = host_titles(fabric, names)
     index: dict[str, int] = {}
     found = np.full(len(nodes), -1, np.int64)
     inside = np.flatnonzero(nodes.is_endpoint | (nodes.host.codes >= 0) & ~nodes.kind.is_any("switch", "router"))
-    names, hosts = nodes.name, nodes.host
     for row in inside.tolist():
-        title = plain(hosts[row] or str(names[row]))
-        found[row] = index.setdefault(title, len(index))
-    return found, list(index)
+        found[row] = index.setdefault(titles[row] or names[row], len(index))
+    return found, list(index), [*changed, *renamed]
+
+
+def one_a_host(fabric: Fabric, n_hosts: int) -> list[str]:
+    """That a scheduler knows hosts, where a host has several endpoints."""
+    n = len(fabric.endpoints)
+    return [f"endpoints: {n:,} are in {n_hosts:,} hosts, and each host is one there"] if n > n_hosts else []
 
 
 def _level(
@@ -139,9 +154,9 @@ def _without_mixed(groups: list[Group], taken: set[str]) -> list[Group]:
 
 def _title(fabric: Fabric, rows: list[int], level: int, taken: set[str]) -> str:
     """A name for a group that no other group and no host bears."""
-    names = [plain(str(fabric.nodes.name[row])) for row in rows]
+    names = [as_written(str(fabric.nodes.name[row])) for row in rows]
     pods = set(fabric.nodes.pod.values(rows).tolist())
-    pod = plain(pods.pop()) if len(pods) == 1 else ""
+    pod = as_written(pods.pop()) if len(pods) == 1 else ""
     shared = _shared(names).rstrip("-_.0123456789")
     words = {1: "leaf", 2: "spine", 3: "core"}
     base = names[0] if len(names) == 1 else pod or shared or words.get(level, f"tier-{level}")
@@ -163,9 +178,9 @@ def domains_of(fabric: Fabric) -> dict[str, list[str]]:
     """Hosts by scale-up domain, in order; domains that lie inside one host are none of a scheduler's business."""
     nodes = fabric.nodes
     found: dict[str, dict[str, None]] = {}
+    host, titles, _ = hosts_of(fabric)
     rows = np.flatnonzero(nodes.is_endpoint & (nodes.domain.codes >= 0))
-    hosts = nodes.host.values(rows).tolist()
-    for row, host, domain in zip(rows.tolist(), hosts, nodes.domain.values(rows).tolist(), strict=True):
-        found.setdefault(plain(domain), {})[plain(host or str(nodes.name[row]))] = None
+    for row, domain in zip(host[rows].tolist(), nodes.domain.values(rows).tolist(), strict=True):
+        found.setdefault(as_written(domain), {})[titles[row]] = None
     listed = {domain: list(members) for domain, members in found.items()}
     return listed if any(len(members) > 1 for members in listed.values()) else {}

@@ -1,0 +1,50 @@
+"""Switches without any cable to the tier above, where their peers have some."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from topo.table import Array
+from topo.wiring.cabling import Cabling
+from topo.wiring.kinds import kinds_of
+from topo.wiring.learnt import MINN, SUPPORT
+
+__all__ = ["bare_switches"]
+
+_FEWEST_LIKE = 2
+
+
+def bare_switches(cabling: Cabling, lower: int) -> Array:
+    """Switches of a tier that no cable joins to the next, where at least 80 % of their peers have some.
+
+    The peers of a leaf are all leaves with endpoints; those of a spine the ones of its kind that share half of its
+    neighbours below, so that the spines of a smaller network beside a larger one are no fault. Where that is one
+    alone, all of its kind must agree.
+    """
+    tier, n = cabling.tier, len(cabling.fabric.nodes)
+    up = np.bincount(cabling.low[tier[cabling.high] == lower + 1], minlength=n)
+    nodes = np.flatnonzero(cabling.is_switch & (tier == lower))
+    if lower == 1:
+        nodes = nodes[cabling.n_endpoints[nodes] > 0]
+        few: Array = nodes[up[nodes] == 0]
+        return few[~cabling.is_alone[few]] if few.size <= (1 - SUPPORT) * len(nodes) else few[:0]
+    is_bare = up[nodes] == 0
+    bare: Array = nodes[is_bare]
+    if not bare.size or bare.size == len(nodes):
+        return bare[:0]
+    from scipy.sparse import csr_array
+
+    below = tier[cabling.low] == lower - 1
+    joined = csr_array((np.ones(int(below.sum())), (cabling.high[below], cabling.low[below])), shape=(n, n))
+    joined.data[:] = 1
+    mine = joined[bare]
+    shared = (mine @ joined[nodes].T).toarray()
+    kind = kinds_of(cabling.fabric.nodes.name[nodes].tolist())
+    peers = 2 * shared >= np.maximum(np.asarray(mine.sum(axis=1)).ravel(), 1)[:, None]
+    peers &= kind[is_bare][:, None] == kind[None, :]
+    has = peers.astype(np.int64) @ (~is_bare).astype(np.int64)
+    kin, kin_up = np.bincount(kind) - 1, np.bincount(kind, weights=~is_bare)
+    by_kind = (kin_up >= np.maximum(SUPPORT * kin, MINN))[kind[is_bare]]
+    several = (has >= _FEWEST_LIKE) | ((has > 0) & by_kind)
+    told: Array = bare[several & (has >= SUPPORT * (peers.sum(axis=1) - 1))]
+    return told
