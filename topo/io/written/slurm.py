@@ -13,7 +13,7 @@ from topo.io.written.tree import Group, SchedulerTree, domains_of, hosts_of, one
 if TYPE_CHECKING:
     from topo.fabric import Fabric
 
-__all__ = ["write_slurm_block", "write_slurm_topology", "write_slurm_yaml"]
+__all__ = ["slurm_tree", "write_slurm_block", "write_slurm_topology", "write_slurm_yaml"]
 
 _NAME = re.compile(r"[A-Za-z0-9_.:-]+\Z")
 
@@ -32,7 +32,7 @@ def write_slurm_topology(fabric: Fabric) -> Written:
     :raises ParameterError: no host under a switch.
     :raises InputError: a name that no host list can hold.
     """
-    tree = _slurm_tree(fabric)
+    tree = slurm_tree(fabric)
     lines = []
     for group in tree.groups:
         below = f"Switches={fold_hosts(group.children)}" if group.children else ""
@@ -79,7 +79,7 @@ def write_slurm_yaml(fabric: Fabric) -> Written:
 
     :raises ParameterError: no host under a switch.
     """
-    tree = _slurm_tree(fabric)
+    tree = slurm_tree(fabric)
     lines = ["---", '- topology: "tree"', "  cluster_default: true", "  tree:", "    switches:"]
     for group in tree.groups:
         lines += _entry("switch", group.name, children=group.children, nodes=group.hosts)
@@ -97,7 +97,7 @@ def _entry(word: str, name: str, **lists: list[str]) -> list[str]:
     return [f'      - {word}: "{name}"', *rest]
 
 
-def _slurm_tree(fabric: Fabric) -> SchedulerTree:
+def slurm_tree(fabric: Fabric) -> SchedulerTree:
     """The tree with names that Slurm takes."""
     tree = scheduler_tree(fabric)
     changed = _renamed([group.name for group in tree.groups])
@@ -106,7 +106,7 @@ def _slurm_tree(fabric: Fabric) -> SchedulerTree:
         for group in tree.groups
     ]
     odd = sum(old != new for old, new in changed.items())
-    said = (f"{odd:,} names of switches hold what Slurm's lists cannot; - stands there instead",) if odd else ()
+    said = (f"{odd:,} names of switches hold what lists of Slurm cannot; - stands there instead",) if odd else ()
     return SchedulerTree(groups, (*tree.lost, *said))
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from topo.io.hostlist import fold_hosts
 from topo.io.written import Written
-from topo.io.written.tree import domains_of, scheduler_tree
+from topo.io.written.slurm import slurm_tree
+from topo.io.written.tree import domains_of
 
 if TYPE_CHECKING:
     from topo.fabric import Fabric
@@ -30,7 +31,7 @@ def write_topograph(fabric: Fabric) -> Written:
 
     :raises ParameterError: no host under a switch.
     """
-    tree = scheduler_tree(fabric)
+    tree = slurm_tree(fabric)  # topograph makes Slurm's files of it
     domain_of = {host: domain for domain, hosts in domains_of(fabric).items() for host in hosts}
     switches, blocks = ["switches:"], ["blocks:"]
     for group in tree.groups:
