@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from topo.errors import FabricError, ParameterError
 from topo.fabric import FORWARDS_OWN_HOST, Fabric
 from topo.network import Network
-from topo.table import Array, freeze
+from topo.table import Array, freeze, ranges
 from topo.twins import fold
 
 __all__ = ["Symmetry", "symmetry"]
@@ -136,8 +136,7 @@ class _Folded:
         """
         to = np.arange(self.n)
         to[moved] = image
-        begin, size = self.start[moved], self.start[moved + 1] - self.start[moved]
-        out = np.repeat(begin - np.cumsum(size) + size, size) + np.arange(int(size.sum()))
+        out, _ = ranges(self.start[moved], self.start[moved + 1] - self.start[moved])
         at = np.concatenate([out, self.reverse[out]])
         wanted = (to[self.tail[at]] * self.n + to[self.head[at]]) * self.n_codes + self.code[at]
         found = np.minimum(np.searchsorted(self.key, wanted), max(len(self.key) - 1, 0))

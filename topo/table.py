@@ -28,6 +28,7 @@ __all__ = [
     "freeze",
     "glob_mask",
     "grouped_order",
+    "ranges",
     "repeated",
 ]
 
@@ -397,3 +398,14 @@ def grouped_order(keys: Array, n: int) -> Array:
     ones = np.ones(size, np.int8)
     matrix = csr_array((ones, keys.astype(np.int32, copy=False), np.arange(size + 1, dtype=np.int32)), shape=(size, n))
     return matrix.tocsc().indices
+
+
+def ranges(start: Array, length: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows start[i] .. start[i] + length[i] - 1 one after another, and the i each belongs to.
+
+    >>> [a.tolist() for a in ranges(np.array([5, 0]), np.array([2, 1]))]
+    [[5, 6, 0], [0, 0, 1]]
+    """
+    owner = np.repeat(np.arange(len(length)), length)
+    before = np.cumsum(length) - length
+    return np.arange(len(owner)) + (start - before)[owner], owner

@@ -108,11 +108,8 @@ def _hanging(colour: Array, tail: Array, head: Array, code: Array, live: Array) 
     begin = np.cumsum(size) - size
     at = np.flatnonzero(live & (size > 0))
     last = begin[at] + size[at] - 1
-    # Rows are sorted by head, then by code: first and last entry tell whether all are equal in head; code is looked at.
-    single = head[begin[at]] == head[last]
-    at, last = at[single], last[single]
-    single = code[begin[at]] == code[last]
-    at = at[single]
+    # Rows are sorted by head, then by code: where the first entry is the last one, all are equal.
+    at = at[(head[begin[at]] == head[last]) & (code[begin[at]] == code[last])]
     owner = head[begin[at]]
     hanging = np.zeros(n, bool)
     hanging[at] = True

@@ -100,6 +100,18 @@ def test_no_object_is_unpickled() -> None:
         read_native(data.getvalue())
 
 
+def test_a_file_of_another_version_says_both_and_the_way_out() -> None:
+    data = BytesIO()
+    with zipfile.ZipFile(BytesIO(write_native(topo.fat_tree(4)).data())) as old, zipfile.ZipFile(data, "w") as other:
+        for entry in old.infolist():
+            content = old.read(entry)
+            if entry.filename == "topo-fabric.json":
+                content = json.dumps(json.loads(content) | {"version": 1}).encode()
+            other.writestr(entry, content)
+    with pytest.raises(topo.FormatError, match="version 1, this program reads 2; write it anew from what it came from"):
+        read_native(data.getvalue())
+
+
 def test_what_unpacks_to_more_than_reason_is_refused() -> None:
     data = BytesIO()
     with zipfile.ZipFile(data, "w") as archive:

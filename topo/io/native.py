@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["is_native", "read_native", "write_native"]
 
 _HEAD = "topo-fabric.json"
-_VERSION = 1
+_VERSION = 2
 _TABLES: dict[str, type[Table]] = {"nodes": NodeTable, "ports": PortTable, "links": LinkTable, "groups": GroupTable}
 _HOW = re.compile(r"(?:\.U(\d{1,6}))?(?:\.all)?\.npy\Z")
 _MOST_LETTERS = 100_000
@@ -103,7 +103,11 @@ def read_native(data: bytes, source: str = "") -> Fabric:
             head = json.loads(archive.read(_HEAD))
             if not isinstance(head, dict) or head.get("version") != _VERSION:
                 said = head.get("version") if isinstance(head, dict) else "none"
-                raise FormatError(f"a fabric file of version {said}, this program reads {_VERSION}", path=where)
+                raise FormatError(
+                    f"a fabric file of version {said}, this program reads {_VERSION}; "
+                    "write it anew from what it came from",
+                    path=where,
+                )
             names = {_bare(name): name for name in archive.namelist()}
             tables = {title: _table(archive, names, title, kind, int(head["rows"][title]))
                       for title, kind in _TABLES.items()}  # fmt: skip

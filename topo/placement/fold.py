@@ -14,7 +14,7 @@ from topo.errors import InputError, ParameterError
 from topo.fabric import FORWARDS_ALL, Fabric, State
 from topo.network import Network
 from topo.placement.tree import Level, Tree
-from topo.table import Array, freeze
+from topo.table import Array, freeze, ranges
 
 __all__ = ["Hosts", "fold", "hosts_of", "name_mask"]
 
@@ -294,8 +294,7 @@ class _Upward:
     def of(self, switches: Array) -> tuple[Array, Array, Array]:
         """(lower switch, upper switch, rate) of every uplink of some switches."""
         left, right = np.searchsorted(self.low, switches, "left"), np.searchsorted(self.low, switches, "right")
-        counts = right - left
-        at = np.repeat(left - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts) + np.arange(int(counts.sum()))
+        at, _ = ranges(left, right - left)
         return self.low[at], self.high[at], self.rate[at]
 
 

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from topo.fabric import FORWARDS_ALL
 from topo.network import Network
-from topo.routing.arcs import Arcs, positions, ranges
+from topo.routing.arcs import Arcs, positions
 from topo.routing.host_states import HostStates, host_states
 from topo.routing.relaying import Relaying, find_relaying, passing_parts
 from topo.routing.scheme import Routing
-from topo.table import Array
+from topo.table import Array, ranges
 
 __all__ = ["Access", "Costs", "Ways", "find_access", "find_states", "ranges"]
 

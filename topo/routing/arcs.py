@@ -12,7 +12,7 @@ from topo.network import Network
 from topo.routing.scheme import GLOBAL
 from topo.table import Array
 
-__all__ = ["Arcs", "Bundles", "close_code", "list_codes", "mixed_code", "network_arcs", "positions", "ranges"]
+__all__ = ["Arcs", "Bundles", "close_code", "list_codes", "mixed_code", "network_arcs", "positions"]
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _MIX_2 = np.uint64(0xC2B2AE3D27D4EB4F)
@@ -67,17 +67,6 @@ class Bundles(NamedTuple):
         """Which arcs stand for their bundle: the least of each."""
         leads: NDArray[np.bool_] = self.members[self.first[arc]] == arc
         return leads
-
-
-def ranges(start: Array, length: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows start[i] .. start[i] + length[i] - 1 one after another, and the i each belongs to.
-
-    >>> [a.tolist() for a in ranges(np.array([5, 0]), np.array([2, 1]))]
-    [[5, 6, 0], [0, 0, 1]]
-    """
-    owner = np.repeat(np.arange(len(length)), length)
-    before = np.cumsum(length) - length
-    return np.arange(len(owner)) + (start - before)[owner], owner
 
 
 def list_codes(value: Array, count: Array) -> NDArray[np.int64]:

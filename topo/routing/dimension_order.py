@@ -7,10 +7,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from topo.errors import ParameterError
 from topo.fabric import Fabric, State
-from topo.routing.arcs import ranges
 from topo.routing.next_hops import NextHops
 from topo.routing.walk import Choose, walk
-from topo.table import Array
+from topo.table import Array, ranges
 
 __all__ = ["dimension_order", "dimension_order_paths"]
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from topo.routing.arcs import Arcs, ranges
-from topo.table import Array
+from topo.routing.arcs import Arcs
+from topo.table import Array, ranges
 
 __all__ = ["Reached", "RelayGraph", "Seeds", "least_costs", "twin_rows"]
 

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topo.routing.access import Access
-from topo.routing.arcs import Arcs, Bundles, list_codes, network_arcs, ranges
+from topo.routing.arcs import Arcs, Bundles, list_codes, network_arcs
 from topo.routing.distances import Seeds
 from topo.routing.kernel import Graph, arrivals, descend
 from topo.routing.part_pull import PartPull
 from topo.routing.weights import LinkWeights, is_path_aware, link_costs
-from topo.table import Array
+from topo.table import Array, ranges
 
 __all__ = ["HomeLists", "HopWeights", "home_lists", "hop_weights"]
 

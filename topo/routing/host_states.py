@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from topo.network import Network
-from topo.routing.arcs import Arcs, ranges
-from topo.table import Array
+from topo.routing.arcs import Arcs
+from topo.table import Array, ranges
 
 __all__ = ["HostStates", "host_states"]
 

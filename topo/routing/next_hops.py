@@ -13,7 +13,7 @@ from topo.errors import ParameterError
 from topo.fabric import Fabric, State
 from topo.network import Network
 from topo.routing.access import Access, find_access
-from topo.routing.arcs import Bundles, list_codes, network_arcs, ranges
+from topo.routing.arcs import Bundles, list_codes, network_arcs
 from topo.routing.distances import RelayGraph, Seeds
 from topo.routing.hop_weights import HomeLists, HopWeights, home_lists, hop_weights
 from topo.routing.part_pull import PartPull, is_opened, part_pull
@@ -22,7 +22,7 @@ from topo.routing.scheme import Routing
 from topo.routing.sets import SetBits, hop_sets
 from topo.routing.weighted_sets import WeightedSets
 from topo.routing.weights import LinkWeights, is_path_aware
-from topo.table import Array, check_rows, freeze
+from topo.table import Array, check_rows, freeze, ranges
 
 __all__ = ["NO_PATH", "NextHops"]
 

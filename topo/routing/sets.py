@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from topo.routing.arcs import list_codes, ranges
+from topo.routing.arcs import list_codes
 from topo.routing.distances import Reached, RelayGraph, Seeds, least_costs, twin_rows
-from topo.table import Array
+from topo.table import Array, ranges
 
 __all__ = ["HopSets", "SetBits", "hop_sets"]
 

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from topo.errors import ParameterError
-from topo.routing.arcs import ranges
 from topo.routing.next_hops import NO_PATH, NextHops
 from topo.routing.weighted_sets import shares_of, table_entries
-from topo.table import Array, check_rows
+from topo.table import Array, check_rows, ranges
 
 __all__ = ["Choose", "at_random", "lost_mask", "walk"]
 

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topo.errors import ParameterError
-from topo.routing.arcs import close_code, mixed_code, ranges
+from topo.routing.arcs import close_code, mixed_code
 from topo.routing.hop_weights import HopWeights
-from topo.table import Array
+from topo.table import Array, ranges
 
 __all__ = ["WeightedSets", "shares_of", "table_entries"]
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from topo.analysis.flow import max_flow
 from topo.fabric import FORWARDS_NOTHING, FORWARDS_OWN_HOST
 from topo.network import Network
-from topo.table import Array
+from topo.table import Array, ranges
 
 __all__ = ["Edges", "direct_edges", "has_parts"]
 
@@ -139,9 +139,8 @@ def _equal_ways(
     left[row[mine]] = np.clip(within - wanted[pair], 0, inside.gbps[row])[mine]
     start, stop = np.searchsorted(pair_part, owner), np.searchsorted(pair_part, owner, side="right")
     cable = np.flatnonzero(serves[owner])
-    repeats = (stop - start)[cable]
-    cables = np.repeat(cable, repeats)
-    at = np.arange(len(cables)) - np.repeat(np.cumsum(repeats) - repeats, repeats) + start[cables]
+    at, which = ranges(start[cable], (stop - start)[cable])
+    cables = cable[which]
     return (pair_end[at], cables, cable_gbps[cables] / count[host[owner[cables]]]), left
 
 

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from topo.analysis.bisection.blocks import BlockTree, tiers_of
 from topo.analysis.bisection.transport import Embedding
-from topo.table import Array
+from topo.table import Array, ranges
 
 __all__ = ["upward_embedding"]
 
@@ -134,9 +134,7 @@ def _routed(
         count = degree[vertex]
         if count.sum() + sum(len(step[0]) for step in steps) > _MOST_ENTRIES:
             return None
-        row = np.repeat(np.arange(len(vertex)), count)
-        first = np.repeat(up.indptr[vertex] - (np.cumsum(count) - count), count)
-        at = first + np.arange(len(row))
+        at, row = ranges(up.indptr[vertex], count)
         head, part = up.indices[at].astype(np.int64), amount[row] * up.data[at] / out[vertex[row]]
         steps.append((element[row], vertex[row], head, part))
         distinct, index = np.unique(element[row] * n + head, return_inverse=True)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from topo.analysis.collectives.phase import Phase
 from topo.errors import ParameterError
 from topo.fabric import Fabric
-from topo.table import Array
+from topo.table import Array, ranges
 from topo.traffic.demand import Block, Demand
 from topo.traffic.rings import double_tree_parents
 
@@ -234,9 +234,7 @@ class _Maker:
             return None
         # Every member of a host beside every member of it.
         many = np.repeat(size, size)
-        source = np.repeat(np.arange(len(key)), many)
-        start = np.repeat(np.repeat(first, size), many)
-        sink = start + np.arange(len(source)) - np.repeat(np.cumsum(many) - many, many)
+        sink, source = ranges(np.repeat(first, size), many)
         rows = self.ranks.rows.ravel()[order]
         apart = source != sink
         return Demand.of(self.fabric, "inside hosts", source=rows[source[apart]], sink=rows[sink[apart]], gbps=piece)

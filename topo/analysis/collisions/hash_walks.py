@@ -13,11 +13,11 @@ from topo.fabric import FORWARDS_ALL, Fabric, State
 from topo.hashing.atoms import HashAtoms, SharedHashes, hash_atoms
 from topo.hashing.scheme import EcmpHash
 from topo.result import Standing
-from topo.routing.arcs import ranges
 from topo.routing.loads import link_loads
 from topo.routing.next_hops import NO_PATH, NextHops
 from topo.routing.scheme import Routing
 from topo.routing.weighted_sets import table_entries
+from topo.table import ranges
 from topo.traffic.demand import Demand
 
 __all__ = ["Choices", "HashWalks", "Walked"]
@@ -108,9 +108,8 @@ class HashWalks:
         order = np.argsort(group, kind="stable")
         relay, count = relay[order], np.bincount(group, minlength=hops.n_groups)
         start = np.cumsum(count) - count
-        pair = np.repeat(np.arange(len(source)), count[source])
-        rank = np.arange(len(pair)) - np.repeat(np.cumsum(count[source]) - count[source], count[source])
-        relay = relay[start[source[pair]] + rank]
+        at, pair = ranges(start[source], count[source])
+        relay = relay[at]
         total = cost[relay, source[pair]] + cost[relay, sink[pair]]
         total[hops.table[relay, sink[pair]] == NO_PATH] = np.iinfo(np.int64).max
         least = np.full(len(source), np.iinfo(np.int64).max)

@@ -10,10 +10,10 @@ from topo.hashing.chooser import HashChooser
 from topo.hashing.keys import FlowKeys
 from topo.hashing.scheme import EcmpHash
 from topo.hashing.selection import select
-from topo.routing.arcs import ranges
 from topo.routing.next_hops import NextHops
 from topo.routing.walk import walk
 from topo.routing.weighted_sets import table_entries
+from topo.table import ranges
 
 __all__ = ["hashed_paths"]
 

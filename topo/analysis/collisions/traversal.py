@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topo.analysis.collisions.set_parts import SetParts
-from topo.routing.access import ranges
 from topo.routing.arcs import close_code, mixed_code
 from topo.routing.hop_weights import HopWeights
 from topo.routing.next_hops import NO_PATH, NextHops
-from topo.table import Array
+from topo.table import Array, ranges
 
 __all__ = ["Entries", "Traversal", "traverse"]
 

@@ -18,7 +18,7 @@ from topo.errors import ParameterError
 from topo.fabric import FORWARDS_ALL, Fabric, State, expect_fabric
 from topo.network import Network
 from topo.routing.scheme import Routing
-from topo.table import Array
+from topo.table import Array, ranges
 from topo.traffic import Block, Demand, all_to_all, line_rate_gbps, permutation
 
 __all__ = [
@@ -307,8 +307,8 @@ def _memberships(fabric: Fabric, state: State | None, among: Array | None) -> tu
     order = np.argsort(own[0], kind="stable")
     low = np.searchsorted(at // n, own[0][order], side="left")
     count = np.searchsorted(at // n, own[0][order], side="right") - low
-    pick = np.repeat(low - np.concatenate([[0], np.cumsum(count)[:-1]]), count) + np.arange(int(count.sum()))
-    owner, found = np.repeat(own[1][order], count), at[pick] % n
+    pick, whose = ranges(low, count)
+    owner, found = own[1][order][whose], at[pick] % n
     relaying = np.flatnonzero(everybody[ends])
     # Endpoints joined without any switch (a full mesh inside one box) share their island instead.
     alone = np.setdiff1d(np.arange(len(ends)), np.concatenate([owner, relaying]))

@@ -18,7 +18,7 @@ from topo.result import Result, Row, Standing, hidden
 from topo.routing.arcs import Bundles
 from topo.routing.next_hops import NextHops
 from topo.routing.scheme import Routing
-from topo.table import Array
+from topo.table import Array, ranges
 from topo.traffic.demand import Demand
 from topo.traffic.matching import largest_transport, spread
 from topo.traffic.patterns import pair_rates, wanted_rates
@@ -197,9 +197,9 @@ def _towards(leaves: _Leaves, hops: NextHops, group: int, sink: int) -> tuple[Ar
     for level in np.unique(cost[code >= 0])[::-1].tolist():
         rows = np.flatnonzero((cost == level) & (code >= 0))
         rows = rows[flow[:, rows].any(axis=0)]
-        begin, size = hops.start[code[rows]], np.diff(hops.start)[code[rows]]
-        owner = np.repeat(np.arange(len(rows)), size)
-        arc = hops.arcs[begin[owner] + np.arange(len(owner)) - np.repeat(np.cumsum(size) - size, size)]
+        size = np.diff(hops.start)[code[rows]]
+        at, owner = ranges(hops.start[code[rows]], size)
+        arc = hops.arcs[at]
         part = flow[:, rows[owner]] / size[owner]
         source, column = np.nonzero(part)
         arcs.append(arc[column])

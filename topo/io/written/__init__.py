@@ -147,22 +147,26 @@ def port_names(fabric: Fabric, *, commas: bool = False) -> tuple[list[str], list
     return names, [f"{odd:,} names of ports are written otherwise: {how}"] if odd else []
 
 
-def names_that_fit(names: Sequence[str], unfit: re.Pattern[str]) -> list[str]:
+def names_that_fit(
+    names: Sequence[str], unfit: re.Pattern[str], *, otherwise: str = "node", most: int = MAX_NAME
+) -> list[str]:
     """Names with ``-`` for whatever ``unfit`` matches, all different where the names are.
+
+    ``otherwise`` stands where nothing of a name is left; a number that tells two apart keeps within ``most`` letters.
 
     >>> names_that_fit(["a b", "a-b", "a:b"], re.compile("[ :]+"))
     ['a-b-2', 'a-b', 'a-b-3']
     """
-    fit = {name for name in names if not unfit.search(name)}
+    fit = {name for name in names if name and not unfit.search(name)}
     taken, found = set(fit), []
     for name in names:
         new = name
         if name not in fit:
-            stem, number = unfit.sub("-", name).strip("-") or "node", 1
+            stem, number = unfit.sub("-", name).strip("-") or otherwise, 1
             new = stem
             while new in taken:
                 number += 1
-                new = f"{stem}-{number}"
+                new = f"{stem[: most - len(str(number)) - 1]}-{number}"
             taken.add(new)
         found.append(new)
     return found

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from topo.errors import ParameterError
-from topo.io.written import Written
+from topo.io.written import Written, names_that_fit
 from topo.io.written.tree import domains_of, scheduler_tree
 from topo.output import shorten
 
@@ -22,7 +22,7 @@ _MOST = 63
 _MOST_NODE = 253
 _NODE = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z")
 """Names of nodes: subdomains of the DNS (RFC 1123)."""
-_VALUE = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?\Z")
+_UNFIT = re.compile(r"^[^A-Za-z0-9]+|[^A-Za-z0-9]+\Z|[^A-Za-z0-9_.-]+")
 """Values of labels, as the API server takes them."""
 
 
@@ -87,20 +87,10 @@ def _node_names(hosts: list[str]) -> tuple[dict[str, str], int]:
 
 def _values(names: list[str]) -> tuple[dict[str, str], int]:
     """The value of a label for each name, all different, and how many are not the name itself."""
-    values = {name: name for name in names if _VALUE.match(name)}
-    taken = set(values)
-    for name in names:
-        if len(name) > _MOST:
-            raise ParameterError(
-                f"{shorten(name)!r} has {len(name)} characters; a label of Kubernetes takes {_MOST}, shorten the name"
-            )
-        if name in values:
-            continue
-        base = re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip("-_.") or "switch"
-        value, number = base, 1
-        while value in taken:
-            number += 1
-            value = f"{base[: _MOST - 8]}-{number}"
-        taken.add(value)
-        values[name] = value
+    long = next((name for name in names if len(name) > _MOST), None)
+    if long is not None:
+        raise ParameterError(
+            f"{shorten(long)!r} has {len(long)} characters; a label of Kubernetes takes {_MOST}, shorten the name"
+        )
+    values = dict(zip(names, names_that_fit(names, _UNFIT, otherwise="switch", most=_MOST), strict=True))
     return values, sum(name != value for name, value in values.items())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from topo.errors import ParameterError
 from topo.io.hostlist import fold_hosts
-from topo.io.written import Written
+from topo.io.written import Written, names_that_fit
 from topo.io.written.tree import Group, SchedulerTree, domains_of, hosts_of, one_a_host, scheduler_tree
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["slurm_tree", "write_slurm_block", "write_slurm_topology", "write_slurm_yaml"]
 
-_NAME = re.compile(r"[A-Za-z0-9_.:-]+\Z")
+_UNFIT = re.compile(r"[^A-Za-z0-9_.:-]+")
 
 
 def write_slurm_topology(fabric: Fabric) -> Written:
@@ -106,25 +106,12 @@ def slurm_tree(fabric: Fabric) -> SchedulerTree:
         for group in tree.groups
     ]
     odd = sum(old != new for old, new in changed.items())
-    said = (f"{odd:,} names of switches hold what lists of Slurm cannot; - stands there instead",) if odd else ()
+    said = (f"{odd:,} names of switches hold what a list of Slurm cannot; - stands there instead",) if odd else ()
     return SchedulerTree(groups, (*tree.lost, *said))
 
 
 def _renamed(names: list[str]) -> dict[str, str]:
-    taken: set[str] = {name for name in names if _NAME.match(name)}
-    result = {}
-    for name in names:
-        if name in taken:
-            result[name] = name
-            continue
-        base = re.sub(r"[^A-Za-z0-9_.:-]+", "-", name).strip("-") or "switch"
-        title, number = base, 1
-        while title in taken:
-            number += 1
-            title = f"{base}-{number}"
-        taken.add(title)
-        result[name] = title
-    return result
+    return dict(zip(names, names_that_fit(names, _UNFIT, otherwise="switch"), strict=True))
 
 
 def _blocks(fabric: Fabric) -> tuple[dict[str, list[str]], list[int]]:
