@@ -170,8 +170,9 @@ def test_plain_words(word: str, value: Any) -> None:
 
 def test_files(tmp_path: Path) -> None:
     good = tmp_path / "good.yaml"
-    good.write_bytes(b"\xef\xbb\xbfa: 1\n")
-    assert read_document(good).value == {"a": 1}
+    for data in (b"\xef\xbb\xbfa: 1\n", "a: 1\r\n".encode("utf-16"), b"\xfe\xff" + "a: 1".encode("utf-16-be")):
+        good.write_bytes(data)
+        assert read_document(good).value == {"a": 1}
     large = tmp_path / "large.yaml"
     large.write_text("a: " + "x" * 1000)
     with pytest.raises(InputError, match="larger than 100 bytes"):
@@ -179,6 +180,9 @@ def test_files(tmp_path: Path) -> None:
     binary = tmp_path / "binary.yaml"
     binary.write_bytes(b"a: 1\nb: \xff\xfe\n")
     with pytest.raises(InputError, match=r"binary\.yaml:2: not UTF-8"):
+        read_document(binary)
+    binary.write_bytes(b"\xff\xfea")
+    with pytest.raises(InputError, match=r"binary\.yaml:1: not UTF-8"):
         read_document(binary)
     with pytest.raises(InputError, match="no such file"):
         read_document(tmp_path / "none.yaml")

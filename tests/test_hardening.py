@@ -207,11 +207,14 @@ def little_memory() -> None:
 def test_too_little_memory_is_one_line(tmp_path: Path) -> None:
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     spec = tmp_path / "large.yaml"
-    spec.write_text("build: {fat_tree: {k: 120}}\n")
-    done = run("bisect", str(spec), folder=tmp_path, preexec_fn=little_memory, env=environment)
+    spec.write_text(
+        "name: large\ntitle: a million hosts\noperator: me\nsources: [{text: an example, label: M}]\n"
+        "builder: fat_tree\nparameters: {k: 160}\n"
+    )
+    done = run("bisect", "large.yaml", folder=tmp_path, preexec_fn=little_memory, env=environment)
     assert done.returncode == 2, done.stderr[-400:]
     assert b"Traceback" not in done.stderr and done.stderr.splitlines()[-1].startswith(b"topo: ")
-    assert b"memory" in done.stderr.splitlines()[-1]
+    assert b"does not fit into memory" in done.stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize(

@@ -238,6 +238,18 @@ def test_every_verb_and_file_it_names_exists(text: str) -> None:
         assert name in text and (ROOT / name).exists()
 
 
+def test_every_option_it_names_is_an_option_of_the_verb_in_its_row(text: str) -> None:
+    commands = getattr(typer.main.get_command(program), "commands", {})
+    known = {name: {word for one in command.params for word in one.opts} for name, command in commands.items()}
+    everywhere = set().union({"--help"}, *known.values())
+    rows = re.findall(r"^\| `topo (\w+)` \|(.*)\|$", text, re.MULTILINE)
+    assert {verb for verb, _ in rows} | {"template", "schema", "completion", "doctor"} == known.keys()
+    for verb, row in rows:
+        assert set(re.findall(r"`(--[a-z0-9-]+|-o)", row)) <= known[verb], verb
+    prose = set(re.findall(r"`(?:topo [^`]*)?(--[a-z][a-z0-9-]+)", text))
+    assert prose - everywhere == set()
+
+
 def test_it_says_that_igraph_is_gpl(text: str) -> None:
     assert "igraph, is GPL-2.0-or-later" in " ".join(text.split())
 

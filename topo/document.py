@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import difflib
 import json
 import re
@@ -23,6 +24,7 @@ __all__ = ["LIMIT_BYTES", "Document", "Place", "kind_of_value", "nearest", "pars
 LIMIT_BYTES = 1 << 20
 """Largest document that is read unless the caller allows more: 1 MiB."""
 
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _MOST_DEPTH = 32
 _MOST_DIGITS = 18
 _INTEGER = re.compile(r"[-+]?[0-9]+\Z")
@@ -239,7 +241,7 @@ def read_document(path: str | Path, *, limit: int = LIMIT_BYTES) -> Document:
     if len(data) > limit:
         raise InputError(f"larger than {limit:,} bytes, the most that is read of such a document", path=source)
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode("utf-16" if data.startswith(_UTF_16) else "utf-8-sig")
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise InputError("not UTF-8 text; save the file as UTF-8", path=source, line=line) from None

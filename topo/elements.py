@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from topo.errors import place_in
 from topo.table import Array, Labels, Table, column
 
 __all__ = [
@@ -124,8 +125,8 @@ class Note:
     severity: str = "note"
 
     def __str__(self) -> str:
-        place = f"{self.source}:{self.line}: " if self.line else (f"{self.source}: " if self.source else "")
-        return place + self.text
+        place = place_in(self.source, self.line or None)
+        return f"{place}: {self.text}" if place else self.text
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topo.errors import InputError, ParameterError
-from topo.fabric import FORWARDS_NOTHING, Fabric, LinkSet, State, expect_fabric
+from topo.fabric import Fabric, LinkSet, State, expect_fabric
 from topo.table import freeze
 
 __all__ = ["LINK_KINDS", "Network", "default_kinds", "kinds_in_words"]
@@ -135,8 +135,3 @@ class Network:
     def kinds_text(self) -> str:
         """The link kinds, for a result's assumptions."""
         return ", ".join(self.kinds) or "no links"
-
-    def relay_mask(self) -> NDArray[np.bool_]:
-        """Which nodes may carry traffic of others."""
-        mask: NDArray[np.bool_] = self.fabric.nodes.forwards != FORWARDS_NOTHING
-        return mask

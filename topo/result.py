@@ -43,9 +43,17 @@ class Standing:
         return Standing(self.kind, f"{condition}; {self.how}" if self.how else condition)
 
 
+_ONE = {"hops": "hop", "leaf groups": "leaf group"}
+"""Units that are counted things, and what one of them is called."""
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of a result: what it is, its value, its unit, its standing."""
+    """One line of a result: what it is, its value, its unit, its standing.
+
+    >>> Row("diameter", 4, "hops").text(), Row("diameter", 1, "hops").text()
+    ('4 hops', '1 hop')
+    """
 
     label: str
     value: Any
@@ -60,7 +68,8 @@ class Row:
             number = float(self.value)
             if self.unit == "Gb/s":
                 return format_gbps(number) if math.isfinite(number) else "unknown"
-            return f"{format_number(number)} {self.unit}".rstrip()
+            unit = _ONE.get(self.unit, self.unit) if number == 1 else self.unit
+            return f"{format_number(number)} {unit}".rstrip()
         return f"{self.value} {self.unit}".rstrip()
 
 
@@ -111,11 +120,13 @@ def to_json_value(value: Any) -> Any:
 class Result:
     """Base of every answer. Subclasses are frozen dataclasses; they define :meth:`rows` and a ``title``.
 
-    ``derived`` names properties that appear in the JSON beside the fields.
+    ``derived`` names properties that appear in the JSON beside the fields; ``main_row`` says which of the rows that
+    have a standing, counted from 0, is the answer in short.
     """
 
     title: ClassVar[str] = ""
     derived: ClassVar[tuple[str, ...]] = ()
+    main_row: ClassVar[int] = 0
 
     def rows(self) -> list[Row]:
         """The answer line by line, in reading order."""

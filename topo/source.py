@@ -313,10 +313,11 @@ def _from_spec(path: Path) -> Fabric:
 def _is_foreign(path: Path) -> bool:
     """Whether a YAML file is one of another tool's: no key of a spec in it, and a format that takes it for its own."""
     from topo.io import FORMATS
+    from topo.io.text import decode
 
     try:
         with path.open("rb") as file:
-            head = file.read(_HEAD).decode("utf-8", errors="replace")
+            head = decode(file.read(_HEAD))
     except (OSError, ValueError):  # the reader of specs says what is wrong
         return False
     return not _SPEC_KEY.search(head) and any(

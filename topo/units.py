@@ -7,7 +7,15 @@ import re
 
 from topo.errors import ParameterError
 
-__all__ = ["IB_LANE_GBPS", "MOST_GBPS", "format_gbps", "format_number", "infiniband_gbps", "parse_gbps"]
+__all__ = [
+    "IB_LANE_GBPS",
+    "MOST_GBPS",
+    "format_gbps",
+    "format_number",
+    "format_range",
+    "infiniband_gbps",
+    "parse_gbps",
+]
 
 IB_LANE_GBPS: dict[str, float] = {
     "SDR": 2.5,
@@ -125,6 +133,16 @@ def format_number(value: float, digits: int = 6) -> str:
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
     text = f"{value:,.{decimals}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def format_range(low: float, high: float, digits: int = 6) -> str:
+    """Two bounds as :func:`format_number` writes them, one number where they are the same.
+
+    >>> format_range(800.0, 800.0), format_range(0.5, 1000.0)
+    ('800', '0.5 to 1,000')
+    """
+    said = format_number(low, digits)
+    return said if low == high else f"{said} to {format_number(high, digits)}"
 
 
 def format_gbps(gbps: float) -> str:

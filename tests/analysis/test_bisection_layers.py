@@ -191,12 +191,14 @@ def test_lies_about_layers_are_caught() -> None:
 
 
 @settings(max_examples=80, deadline=None)
-@given(seed=st.integers(0, 10**6), charged=st.booleans())
-def test_units_counted_together_cost_what_they_cost_singly(seed: int, charged: bool) -> None:
+@given(seed=st.integers(0, 10**6), charged=st.booleans(), one_link=st.booleans())
+def test_units_counted_together_cost_what_they_cost_singly(seed: int, charged: bool, one_link: bool) -> None:
     rng = np.random.default_rng(seed)
-    fabric = topo.multi_plane(
-        int(rng.integers(2, 7)) * 4, planes=2, rails=1, lanes=2, radix=8, nic_gbps=float(rng.choice([100, 200]))
-    )
+    gbps = float(rng.choice([100, 200]))
+    if one_link:  # alone on its leaf
+        fabric = topo.xgft([1, int(rng.integers(2, 5)), 2 * int(rng.integers(1, 4))], [1, 2, 2], link_gbps=gbps)
+    else:
+        fabric = topo.multi_plane(int(rng.integers(2, 7)) * 4, planes=2, rails=1, lanes=2, radix=8, nic_gbps=gbps)
     bases = find_bases(make_problem(fabric, None, "none", kinds=None, state=None))
     tree = grow_tree(bases) if bases is not None else None
     assert tree is not None
@@ -228,4 +230,11 @@ def test_forty_thousand_adapters_of_several_ports_are_exact_and_lose_what_a_cabl
     access = np.flatnonzero(fabric.links.kind.is_any("access"))
     answer = topo.bisection_bandwidth(fabric, keep="none", state=State.without(fabric, links=access[:1]))
     assert answer.lower_gbps == answer.upper_gbps == 20_480 * 800 - 400
+    certificate.check(fabric, answer)
+
+
+def test_forty_thousand_leaves_of_one_host_are_exact() -> None:
+    fabric = topo.xgft([1, 210, 210], [1, 4, 4])
+    answer = topo.bisection_bandwidth(fabric)
+    assert answer.lower_gbps == answer.upper_gbps == 105 * 4 * 4 * 400
     certificate.check(fabric, answer)

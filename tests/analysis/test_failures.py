@@ -330,8 +330,14 @@ def test_a_log_that_cannot_be_used_is_refused_at_its_line(tmp_path, text, words)
     path.write_text(text)
     with pytest.raises(InputError, match=words):
         replay(topo.leaf_spine(leaves=2, spines=2, hosts_per_leaf=2), path)
-    with pytest.raises(InputError):
+    with pytest.raises(InputError, match="no such file"):
         read_events(tmp_path / "none.csv")
+
+
+def test_a_log_may_be_utf_16(tmp_path):
+    path = tmp_path / "flaps.csv"
+    path.write_text("time,element,event\n2026-01-02T00:00:00,spine-1,down\n", "utf-16")
+    assert [event.element for event in read_events(path)] == ["spine-1"]
 
 
 def test_bad_questions(paired):

@@ -127,7 +127,7 @@ def test_unknown_rates_leave_totals_unknown() -> None:
     assert found.injection_gbps is None
     assert found.n_unknown_rates == 1
     assert [p.capacity_gbps for p in found.tier_pairs] == [None, 1600]
-    assert "unknown: 1 links of unknown rate" in str(found)
+    assert "unknown: 1 link of unknown rate" in str(found)
     assert json.loads(found.to_json())["injection_gbps"] is None
 
 
@@ -142,7 +142,7 @@ def test_two_planes_are_two_parts_that_share_their_hosts() -> None:
     assert (found.n_shared_endpoints, found.n_unattached_endpoints) == (3, 1)
     assert found.paths.n_disconnected_pairs == 4
     assert any("2 parts" in note and "3 endpoints" in note for note in found.notes)
-    assert "endpoints attach to no switch" in str(found)
+    assert "1 endpoint without a switch in this network" in str(found)
 
 
 def test_state_removes_what_is_down() -> None:

@@ -35,6 +35,9 @@ def test_next_hop_table(record, k: int, share: float) -> None:  # type: ignore[n
     gone = np.flatnonzero(np.random.default_rng(0).random(len(fabric.links)) < share)
     state = State.without(fabric, links=gone)
     seconds, hops = best(lambda: NextHops.of(fabric, state=state))
+    # None, then by leaf; by spine up and to each leaf of its pod; by core to each pod. Lost links tell more apart.
+    whole = 1 + k * k // 2 + k * k // 2 * (1 + k // 2) + (k // 2) ** 2 * k
+    assert hops.n_sets == whole if share == 0 else hops.n_sets > whole
     record(f"next hops, fat-tree k={k}, {share:.0%} of links lost", "topo", seconds, f"{hops.n_sets:,} sets")
 
 

@@ -49,6 +49,15 @@ def test_against_the_design_by_name(record, design: topo.Fabric) -> None:  # typ
     record(f"{len(design.links):,} cables against their design, 100 faults", "topo", seconds, "150 operations")
 
 
+def test_against_the_design_with_prices(record, design: topo.Fabric) -> None:  # type: ignore[no-untyped-def]
+    start = time.perf_counter()
+    answer = validate(damaged(design), design)
+    seconds = time.perf_counter() - start
+    assert answer.consequence is not None
+    record("the same, every fault priced or ranked, with the bisection", "topo", seconds, "100 findings")
+    assert seconds < LIMIT_SECONDS
+
+
 def test_against_the_design_by_structure(record, design: topo.Fabric) -> None:  # type: ignore[no-untyped-def]
     found = damaged(design)
     n = len(found.nodes)

@@ -144,3 +144,32 @@ def test_random_graphs_are_no_closer_than_moores_bound(r: int, n: int) -> None:
         assert mean < 1.25 * least
         if len(switches) == n:
             assert mean >= least
+
+
+@pytest.mark.parametrize(("k", "n"), [(2, 2), (2, 4), (3, 3), (4, 3), (5, 2), (6, 3), (8, 3)])
+def test_flattened_butterflies(k: int, n: int) -> None:
+    """Distance is in how many of n - 1 digits two switches differ; k^(n-1) switches of n (k - 1) + 1 ports."""
+    fabric = topo.flattened_butterfly(k, n)
+    count = k ** (n - 1)
+    far = distances(fabric, fabric.switches)
+    assert (len(fabric.endpoints), len(fabric.switches)) == (k**n, count)
+    assert int(fabric.links.kind.is_any("scale_out").sum()) == count * (n - 1) * (k - 1) // 2
+    assert (np.bincount(fabric.ports.node, minlength=len(fabric.nodes))[fabric.switches] == n * (k - 1) + 1).all()
+    assert far.max() == n - 1
+    assert mean_of_pairs(far) == pytest.approx((n - 1) * (1 - 1 / k) * count / (count - 1))
+
+
+@pytest.mark.parametrize(("p", "leaves", "spines", "h"), [(2, 2, 2, 1), (2, 3, 2, 2), (4, 4, 4, 2), (3, 4, 2, 3)])
+def test_dragonfly_plus(p: int, leaves: int, spines: int, h: int) -> None:
+    """Groups of complete bipartite leaves and spines, spines * h + 1 of them, one link a pair."""
+    fabric = topo.dragonfly_plus(p, leaves, spines, h)
+    groups = spines * h + 1
+    assert len(fabric.endpoints) == groups * leaves * p and len(fabric.switches) == groups * (leaves + spines)
+    between = groups * (groups - 1) // 2
+    assert int(fabric.links.kind.is_any("scale_out").sum()) == groups * leaves * spines + between
+    # Up, over the one link of the two groups, down: leaves are three apart, two within a group.
+    far = distances(fabric, fabric.switches)
+    leaf = np.flatnonzero(fabric.nodes.tier[fabric.switches] == 1)
+    apart = far[np.ix_(leaf, leaf)]
+    mean = (2 * (leaves - 1) + 3 * (groups - 1) * leaves) / (groups * leaves - 1)
+    assert apart.max() == 3 and mean_of_pairs(apart) == pytest.approx(mean)

@@ -77,6 +77,30 @@ def test_copies_of_a_pair_are_on_different_switches() -> None:
     assert joined[switch_pod[:, None] != switch_pod[None, :]].max() == 1
 
 
+@pytest.mark.parametrize("a", [2, 4, 7])
+def test_two_groups_with_a_cable_for_all_switches_join_each_to_each(a: int) -> None:
+    fabric = dragonfly(1, a, a, groups=2, pair_links=a * a)
+    assert (adjacency(fabric, fabric.switches)[:a, a:] == 1).all()
+
+
+@settings(max_examples=40, deadline=None)
+@given(a=st.integers(2, 8), h=st.integers(1, 16), groups=st.integers(2, 5), copies=st.data())
+def test_many_copies_of_a_pair_are_dealt_over_all_switches(a: int, h: int, groups: int, copies: st.DataObject) -> None:
+    """No more than two cables between two switches while a pair has no more than a * a."""
+    most = min(a * h // (groups - 1), a * a)
+    if most:
+        fabric = dragonfly(1, a, h, groups=groups, pair_links=copies.draw(st.integers(1, most)))
+        pod = fabric.nodes.pod.codes[fabric.switches]
+        assert adjacency(fabric, fabric.switches)[pod[:, None] != pod].max() <= 2
+
+
+def test_a_few_large_groups_carry_an_all_to_all() -> None:
+    """Four groups of 512 send 512 * 512 / 2047 rates over 170 cables; no cable of a group takes more than those."""
+    fabric = dragonfly(16, 32, 16, groups=4, pair_links=170)
+    assert 512 * 512 / 2047 < 170
+    assert topo.throughput(fabric, all_to_all(fabric), routing="ecmp").theta_lower == pytest.approx(1.0)
+
+
 @settings(max_examples=25, deadline=None)
 @given(p=st.integers(1, 3), leaves=st.integers(1, 4), spines=st.integers(1, 4), h=st.integers(1, 3))
 def test_dragonfly_plus(p: int, leaves: int, spines: int, h: int) -> None:

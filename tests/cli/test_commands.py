@@ -330,7 +330,7 @@ def test_one_sided_links_have_a_row_of_their_own(capsys: pytest.CaptureFixture[s
     (folder / "cut.txt").write_text(DUMP.format("4xHDR", "4xHDR").split("Ca 1")[0], "utf-8")
     text = said(capsys, "show", "cut.txt")
     row = next(line for line in text.splitlines() if "one end only" in line)
-    assert "1 links, left out of every capacity" in row
+    assert "1 link, left out of every capacity" in row
     told = json.loads(said(capsys, "show", "cut.txt", "--format", "json"))
     (pair,) = told["inventory"]["one_sided_pairs"]
     assert pair["n_links"] == 1 and told["inventory"]["tier_pairs"] == []

@@ -77,7 +77,8 @@ def test_validation_has_no_such_switch_because_it_judges_those_links(
     dump: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["validate", dump, "--one-sided"]) == 2
-    assert "No such option: --one-sided (topo validate --help" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "No such option" in told and "--one-sided" in told and "(topo validate --help" in told
     assert main(["validate", dump]) == 0
     assert "link-one-sided" in capsys.readouterr().out
 
@@ -101,7 +102,7 @@ def test_what_the_parser_says_is_one_line_and_names_the_verb(capsys: pytest.Capt
     for given, said in (
         (["bisect", TAPERED, "--links"], "Option '--links' requires an argument (topo bisect --help shows"),
         (["completion"], "Choose from: bash, zsh, fish (topo completion --help shows"),
-        (["--wrong"], "No such option: --wrong"),
+        (["--wrong"], "No such option"),  # whether the option stands in quotes is up to the version of click
     ):
         assert main(given) == 2
         told = capsys.readouterr().err
@@ -171,3 +172,30 @@ def test_a_plan_is_written_where_no_workbook_can_be(
     again = topo.load(tmp_path / "own.csv")
     assert len(again.links) == 768
     assert np.nansum(again.links.capacity_gbps) == 768 * 400
+
+
+@pytest.mark.parametrize(
+    ("to", "held"),
+    [
+        ("dot", ""),
+        ("schedule", ""),
+        ("slurm-topology", "; the file holds no cable"),
+        ("kubernetes", "; the file holds no cable"),
+    ],
+)
+def test_convert_says_how_many_cables_are_in_the_file(
+    to: str, held: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "plan.dot").write_text('graph g { "leaf-1":"swp1" -- "host-1":"eth0" }')
+    out = tmp_path / "out"
+    assert main(["convert", str(tmp_path / "plan.dot"), str(out), "--to", to]) == 0
+    size = f"2 nodes, 1 link, {out.stat().st_size} bytes{held}"
+    assert capsys.readouterr().out.splitlines()[0].endswith(f": {size}")
+
+
+def test_convert_counts_what_a_schedule_leaves_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "own.csv"
+    assert main(["convert", "nvidia-superpod-b300-spectrumx-1su-dgx", str(out), "--format", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["n_cables_written"] == len(out.read_text().splitlines()) - 1 == 11_904 - 1_152
+    assert told["n_links"] == 11_904

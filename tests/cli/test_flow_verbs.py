@@ -222,7 +222,7 @@ def test_capacity_over_time_jobs_and_a_log(capsys: pytest.CaptureFixture[str], f
         (("fail", POD, "--measure", "bisection", "--endpoints", "host-*"), "leave --endpoints out"),
         (("fail", POD, "--require", "90"), "--require is 90.0; it is a share"),
         (("fail", POD, "--require", "0.9", "--events", "x.csv"), "--require goes with --down"),
-        (("fail", POD, "--events", "x.csv"), "x.csv: cannot be read"),
+        (("fail", POD, "--events", "x.csv"), "x.csv: no such file; check the path"),
         (("fail", POD, "--rates", "x.yaml"), "x.yaml"),
         (("fail", POD, "--kind", "rocket"), "unknown kind of element 'rocket'"),
         (("fail", POD, "--worst", "0"), "--worst is 0"),

@@ -126,6 +126,9 @@ def test_options_are_used_where_they_fit_and_refused_where_nowhere() -> None:
         topo.load(["plain.csv", "own.csv"], columns=columns, levels=["a"])
     with pytest.raises(topo.InputError, match="given twice"):
         topo.load(["plain.csv", "./plain.csv"])
+    Path("copy.csv").write_bytes(Path("plain.csv").read_bytes())
+    with pytest.raises(topo.InputError, match=r"copy.csv: the same content as plain.csv; give one of the two"):
+        topo.load(["plain.csv", "copy.csv"])
     with pytest.raises(topo.TopoError, match="hosts is for files from outside"):
         topo.load("leaf-spine-2to1", hosts="h*")
 

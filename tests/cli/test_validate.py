@@ -170,6 +170,26 @@ def test_a_plan_of_another_fabric_is_one_question(capsys: pytest.CaptureFixture[
     assert text.count("\nerror ") == 1 and "is this the right design?" in text
 
 
+def test_a_device_that_the_plan_has_not_is_named(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    hosts, spines = cables()
+    plan = table(folder / "plan.csv", [*hosts, *spines])
+    found = table(folder / "found.csv", [*hosts, *spines[:-1], spines[-1].replace("spine-2", "spine-9")])
+    text = said(capsys, found, "--against", plan, status=1)
+    assert text.count("\nerror ") == 1 and "; the plan has no spine-9\n" in text
+
+
+def test_what_could_not_be_judged_or_priced_is_said(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    """Without a host no switch has a tier, without a rate no fault has a price: silence would look like health."""
+    _, spines = cables()
+    plan, found = table(folder / "plan.csv", spines), table(folder / "found.csv", spines[1:])
+    text = said(capsys, found)
+    assert re.search(r"^  faults +none$", text, re.MULTILINE) and "no host is known" in text
+    assert "--hosts" in text and "--against" in text
+    text = said(capsys, found, "--against", plan, status=1)
+    assert re.search(r"^  cost +no fault is priced: .*--assume-gbps", text, re.MULTILINE)
+    assert "no fault is priced" not in said(capsys, found, "--against", plan, "--no-consequence", status=1)
+
+
 def test_a_built_fabric_can_be_the_wiring(capsys: pytest.CaptureFixture[str]) -> None:
     told = json.loads(said(capsys, "leaf-spine-2to1", "--no-consequence", "--format", "json"))
     assert (told["findings"], told["summary"]["cables"]) == ([], 768)

@@ -16,6 +16,7 @@ from topo.cli import main
 from topo.cli.groups import GROUPS
 from topo.cli.program import program
 from topo.cli.schema_verbs import VERB_SCHEMAS, verb_schema
+from topo.cli.templates import TEMPLATES
 from topo.report.explanations import EXPLANATIONS
 
 SPEC = """name: {name}
@@ -39,6 +40,7 @@ COMMANDS: dict[str, list[tuple[str, ...]]] = {
         (F, "-o", "-"),
         (F, "-o", "-", "--job", "job.yaml", "--sections", "wiring"),
         (F, "-o", "-", "--compare", "other.yaml"),
+        (F, "-o", "-", "--compare", "other.yaml", "--explain"),
         (F, "-o", "-", "--explain", "--sections", "throughput"),
     ],
     "map": [(F, "-o", "-"), (F, "-o", "-", "--explain")],
@@ -209,6 +211,21 @@ def test_explanations_are_three_sentences(verb: str, capsys: pytest.CaptureFixtu
     for one in said["explanations"]:
         begins = ("Map of ", *(what for what, _, _ in EXPLANATIONS.values()))
         assert one["computed"].startswith(begins)
+
+
+def test_a_report_of_two_explains_the_comparison_and_the_answers_of_each(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", F, "-o", "-", "--compare", "other.yaml", "--explain", "--format", "md"]) == 0
+    said = capsys.readouterr().out.partition("## The answers explained")[2]
+    assert "| Fabrics side by side |" in said
+    bisections = [line for line in said.splitlines() if ": Bisection bandwidth |" in line]
+    assert len(bisections) == 2 and all("What would change it: " in line for line in bisections)
+
+
+def test_a_template_without_a_kind_lists_them(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["template"]) == 0
+    rows = capsys.readouterr().out.splitlines()[1:]
+    assert {row.split()[0] for row in rows} == set(TEMPLATES)
+    assert all(len(row.split()) > 2 and "'" not in row for row in rows)
 
 
 def test_an_explanation_does_not_spoil_a_page(capsys: pytest.CaptureFixture[str]) -> None:

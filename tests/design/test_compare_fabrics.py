@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import topo
 from topo.cli import main
 from topo.errors import ParameterError
+from topo.source import fabrics_folder
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +38,26 @@ def test_what_differs_is_said_and_what_does_not_is_not(found: topo.Result) -> No
     assert {text.removesuffix(" *") for text in marked} == said
 
 
+@pytest.mark.parametrize(
+    ("share", "margin", "differs"), [(0.598, 0.009, False), (0.56, 0.009, True), (0.595, 0, False)]
+)
+def test_sampled_numbers_differ_where_their_intervals_do(
+    found: topo.Result, share: float, margin: float, differs: bool
+) -> None:
+    one = replace(found.fabrics[0], hashed_share=0.59, hashed_margin=0.009)
+    two = replace(one, hashed_share=share, hashed_margin=margin)
+    both = replace(found, fabrics=(one, two))
+    assert any(text.startswith("permutation, ECMP hashed") for text in both.differences) == differs
+    assert any(label.startswith("permutation, ECMP hashed") for label, *_ in both.spans) == differs
+
+
+def test_power_is_told_to_three_digits(found: topo.Result) -> None:
+    one = replace(found.fabrics[0], power_kw=13.44)
+    both = replace(found, fabrics=(one, replace(one, power_kw=13.33)))
+    (span,) = (span for span in both.spans if span[0].startswith("power"))
+    assert [text.split(",")[0] for text in span[1:3]] == ["13.3", "13.4"]
+
+
 def test_a_fabric_is_like_itself() -> None:
     same = topo.load("nvidia-superpod-h100-1su")
     found = topo.compare_fabrics([same, same])
@@ -50,8 +72,6 @@ def test_it_renders(found: topo.Result) -> None:
 
 
 def test_names_are_made_safe_in_html() -> None:
-    from dataclasses import replace
-
     bad = replace(topo.leaf_spine(leaves=2, spines=2, hosts_per_leaf=2), name="<script>alert(1)</script>")
     assert "<script>" not in topo.compare_fabrics([bad, bad])._repr_html_()
 
@@ -87,3 +107,48 @@ def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["compare", *wrong]) == 2
         out, err = capsys.readouterr()
         assert out == "" and err.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["wiring.fabric", "wiring.csv", "spec.yaml"])
+def test_a_fabric_beside_a_file_of_it(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What a file of a fabric keeps does not differ: counts, distances, what arrives."""
+    here, file = "leaf-spine-2to1", tmp_path / name
+    if name == "spec.yaml":
+        file.write_text((fabrics_folder() / f"{here}.yaml").read_text())
+    else:
+        told = ["--to", "schedule"] if name.endswith("csv") else []
+        assert main(["convert", here, str(file), *told]) == 0
+    capsys.readouterr()
+    assert main(["compare", here, str(file), "--format", "json"]) == 0
+    one, other = json.loads(capsys.readouterr().out)["fabrics"]
+    kept = (
+        "n_endpoints",
+        "n_hosts",
+        "n_switches",
+        "n_fabric_links",
+        "bisection_lower_gbps",
+        "bisection_upper_gbps",
+        "even_share",
+        "n1_share",
+        "diameter_hops",
+    )
+    assert {key: one[key] for key in kept} == {key: other[key] for key in kept}
+
+
+def test_fabrics_of_different_sizes_and_a_bad_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", "fat-tree-k4", "fat-tree-k8", "--format", "json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert [one["n_endpoints"] for one in said["fabrics"]] == [16, 128]
+    assert any(text.startswith("endpoints:") and "8 times" in text for text in said["differences"])
+    bad = tmp_path / "bad.yaml"
+    bad.write_text("name: [\n")
+    assert main(["compare", "fat-tree-k4", str(bad)]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1 and str(bad) in err
+
+
+def test_a_fabric_beside_a_dump(shared_data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    dump = min((shared_data / "ibnetdiscover").iterdir(), key=lambda file: file.stat().st_size)
+    assert main(["compare", "fat-tree-k4", str(dump), "--format", "json"]) == 0
+    one, other = json.loads(capsys.readouterr().out)["fabrics"]
+    assert one["n_switches"] == 20 and other["n_switches"] == len(topo.load(dump).switches)

@@ -12,7 +12,7 @@ import pytest
 
 import topo
 from topo.fabric import Fabric
-from topo.io import fabric_of_text
+from topo.io import FORMATS, fabric_of_bytes, fabric_of_text
 from topo.io.text import read_text
 
 # Format, endpoints, switches and links of every real file.
@@ -34,7 +34,7 @@ FILES: dict[str, tuple[str, int, int, int]] = {
     "graphml/fnss__fnss__topozoo-garr.graphml": ("graphml", 0, 61, 89),
     "graphml/sk2__topologyzoo__Aarnet.graphml": ("graphml", 0, 19, 24),
     "graphml/sk2__topologyzoo__Abilene.graphml": ("graphml", 0, 11, 14),
-    "hedgehog/githedgehog__lab-ci__env-ci-1-spine-leaf.dot": ("dot", 8, 9, 33),
+    "hedgehog/githedgehog__lab-ci__env-ci-1-spine-leaf.dot": ("dot", 9, 8, 41),
     "hedgehog/hedgehog-air-demo__include.yaml": ("hedgehog", 64, 10, 128),
     "hedgehog/hedgehog-lab-ci__wiring.yaml": ("hedgehog", 8, 6, 39),
     "ibnl/kalcher__infiniband_topology__pentagon.ibnl": ("ibdm", 11, 5, 21),
@@ -290,3 +290,35 @@ def test_every_cable_of_netq_and_canu(shared_data: Path) -> None:
     paddle = topo.read(shared_data / "canu_shcd/Cray-HPE__canu__Full_Architecture_Golden_Config_1.1.5.json")
     notes = [note.text for note in paddle.origin.notes]
     assert "cables listed from both ends, each counted once: 96 of 96" in notes
+
+
+def wires(fabric: Fabric) -> Counter[tuple[object, ...]]:
+    """Every link as its two ends, each a node and a port, whichever end is first."""
+    name, label, node = fabric.nodes.name, fabric.ports.label.values(), fabric.ports.node
+    ends = zip(fabric.links.port_a.tolist(), fabric.links.port_b.tolist(), strict=True)
+    return Counter(tuple(sorted((name[node[port]], label[port]) for port in pair)) for pair in ends)
+
+
+@pytest.mark.parametrize("format", ["native", "dot", "graphml", "schedule", "netbox"])
+def test_links_of_real_files_come_back_or_are_said_to_be_lost(shared_data: Path, format: str) -> None:
+    row = next(row for row in FORMATS if row.name == format)
+    compared = 0
+    for path in sorted(shared_data.rglob("*")):
+        if not path.is_file() or path.stat().st_size > 20_000:
+            continue
+        try:
+            fabric = topo.read(path)
+            written = row.write(fabric)
+        except topo.TopoError:
+            continue
+        lost = " ".join(written.lost)
+        n_cables = len(fabric.links) if written.n_cables is None else written.n_cables
+        assert n_cables == len(fabric.links) or re.search("links? inside hosts", lost), path
+        if not n_cables:
+            continue
+        back = fabric_of_bytes(written.data(), "back", format="schedule" if format == "netbox" else format)
+        assert len(back.links) == n_cables, path
+        if n_cables == len(fabric.links) and not re.search(r"without a name of their own|names of ", lost):
+            assert wires(back) == wires(fabric), path
+            compared += 1
+    assert compared > 40

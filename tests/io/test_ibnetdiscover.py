@@ -201,7 +201,7 @@ def test_directors() -> None:
     assert fabric.nodes.chassis.values().tolist() == ["big", "big", "other"]
     assert fabric.links.kind.values().tolist() == ["internal", "scale_out"]
     assert fabric.nodes.tier.tolist() == [0, 0, 0]  # nothing to measure a height from
-    assert notes(fabric, "3 switch(es) reach no endpoint")
+    assert notes(fabric, "no endpoint is reached from 3 switches")
 
 
 def test_switch_names() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from typing import Any
 
@@ -68,6 +69,18 @@ def test_a_clique_number_without_its_cluster_joins_nobody(bare: str) -> None:
     assert said == [f"k:{line}: {text}: {name}: {CLIQUE}={bare}" for line, name in ((6, "n1"), (16, "n2"))]
 
 
+def test_domains_alone_where_no_label_names_a_tier() -> None:
+    clusters = [f"{letter * 8}-1111-2222-3333-444444444444" for letter in "abc"]
+    nodes = [node(f"n{i}{j}", **{CLIQUE: f"{cluster}.7"}) for i, cluster in enumerate(clusters) for j in range(2)]
+    fabric = topo.read(io.StringIO(listed(*nodes, node("login", **{"kubernetes.io__os": "linux"}))))
+    found = dict(zip(fabric.nodes.name.tolist(), fabric.nodes.domain.values().tolist(), strict=True))
+    assert found == {f"n{i}{j}": f"{clusters[i]}.7" for i in range(3) for j in range(2)} | {"login": ""}
+    assert (len(fabric.endpoints), len(fabric.switches), len(fabric.links)) == (7, 0, 0)
+    said = [note.text for note in fabric.origin.notes]
+    assert any("scale-up domains alone are read" in text for text in said)
+    assert "1 of 7 nodes are in no scale-up domain" in said
+
+
 def test_only_the_sentinel_is_refused_as_a_number_of_other_labels() -> None:
     nodes = [node(f"n{i}", **{LEAF: "l", ACCELERATOR: label}) for i, label in enumerate(("7", "7", "32766", "32766"))]
     fabric = read_kubernetes(listed(*nodes))
@@ -100,6 +113,10 @@ def test_levels_are_asked_for(tmp_path: Any) -> None:
     with pytest.raises(topo.FormatError, match=r"no label of the nodes is known .* there are: my/rack\. .*levels="):
         topo.read(path)
     assert len(topo.read(path, levels=["my/rack"]).switches) == 2
+    path.write_text(listed(node("a", **{CLIQUE: "5"}), node("b", **{CLIQUE: "5"})))
+    with pytest.raises(topo.FormatError, match=r"no label of the nodes is known .* there are: nvidia.com/gpu.clique"):
+        topo.read(path)
+    path.write_text(listed(node("a", my__rack="r1"), node("b", my__rack="r2")))
     with pytest.raises(topo.FormatError, match="2 of 2 nodes lack a label of the levels zone"):
         topo.read(path, levels=["zone"])
     with pytest.raises(topo.ParameterError, match="give a list of label names"):

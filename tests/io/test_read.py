@@ -6,7 +6,9 @@ import io
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
 import pytest
@@ -132,3 +134,14 @@ def test_import_is_light() -> None:
     code = "import sys, topo.io; print(*({'scipy', 'pandas', 'igraph', 'networkx', 'numpy'} & set(sys.modules)))"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert out == []
+
+
+@pytest.mark.parametrize("stream", [io.StringIO, lambda text: io.BytesIO(text.encode())])
+def test_an_open_file_is_read_to_its_end(stream: Callable[[str], IO[Any]], tmp_path: Path) -> None:
+    text = 'graph g { "leaf-1":"swp1" -- "host-1":"eth0" }'
+    assert topo.read(stream(text)).nodes.name.tolist() == ["leaf-1", "host-1"]
+    (tmp_path / "t.dot").write_text(text)
+    with (tmp_path / "t.dot").open() as file:
+        assert topo.read(file).origin.sources == (str(tmp_path / "t.dot"),)
+    with pytest.raises(topo.InputError, match="<stream>: the file is empty"):
+        topo.read(stream(""))

@@ -227,6 +227,40 @@ def test_workbook_of_several_sheets(tmp_path: Path) -> None:
     assert topo.load(str(path)).equals(fabric)
 
 
+def test_places_in_a_workbook_name_the_sheet(tmp_path: Path) -> None:
+    """Every sheet has a line 2: findings, notes and refusals say which is meant; a CSV needs no such word."""
+    header = ["A-Node Name", "A-Port", "Z-Node Name", "Z-Port", "Length"]
+    one = [header, ["dgx-1", "HCA-1", "leaf-1", 1, "3 m"], ["dgx-2", "HCA-1", "leaf-1", 2, "wide"]]
+    two = [header, ["dgx-3", "HCA-1", "leaf-1", 1, ""], ["dgx-2", "HCA-1", "leaf-1", 2, ""], ["dgx-4", "", "", "", ""]]
+    path = tmp_path / "plan.xlsx"
+    path.write_bytes(workbook({"HMN": one, "leaf, west": two}))
+    fabric = topo.read(path)
+    assert fabric.links.source.values().tolist() == [f"{path}, sheet {name}" for name in ("HMN", "HMN", "leaf, west")]
+    (twice,) = (found for found in topo.validate(fabric).findings if found.code == "port-used-twice")
+    assert twice.where == f"{path}, sheet leaf, west line 2: leaf-1 port 1"
+    assert "leaf-1 port 1 (sheet HMN line 2) and " in twice.evidence
+    assert twice.evidence.endswith("leaf-1 port 1 (sheet leaf, west line 2)")
+    notes = "\n".join(map(str, fabric.origin.notes))
+    assert f"{path}, sheet leaf, west line 2: port used by several cables: leaf-1 port 1" in notes
+    again = "dgx-2 port HCA-1 - leaf-1 port 2, a duplicate of sheet HMN line 3"
+    assert f"{path}, sheet leaf, west line 3: cable listed again in the same direction, counted once: {again}" in notes
+    assert f"{path}, sheet HMN line 3: length not understood: 'wide'" in notes
+    assert f"{path}, sheet leaf, west line 4: row without two ends" in notes
+    path.write_bytes(workbook({"a": [header, ["x", "", "", "", ""]], "b": [header]}))
+    with pytest.raises(topo.FormatError, match=r"plan\.xlsx, sheet a line 2: 1 of 1 entries do not fit"):
+        topo.read(path)
+    plain = topo.read(write_csv(tmp_path / "plan.csv", [*one, *two[1:]]))
+    (twice,) = (found for found in topo.validate(plain).findings if found.code == "port-used-twice")
+    assert twice.where.startswith(f"{tmp_path / 'plan.csv'}:4: ")
+    assert "(line 2) and " in twice.evidence
+    assert twice.evidence.endswith("(line 4)")
+
+
+def write_csv(path: Path, rows: list[list[object]]) -> Path:
+    path.write_text("".join(f"{','.join(map(str, row))}\n" for row in rows))
+    return path
+
+
 def test_archives_that_are_no_workbook(tmp_path: Path) -> None:
     def archive(entries: dict[str, bytes]) -> bytes:
         out = io.BytesIO()

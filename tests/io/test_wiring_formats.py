@@ -193,6 +193,30 @@ def test_subgraphs_comments_and_attributes() -> None:
     assert "h9" not in fabric.nodes.name
 
 
+def test_ports_in_attributes_and_labels_of_an_edge_are_ports() -> None:
+    fabric = read_dot(
+        """digraph {
+        leaf1 -> spine1 [taillabel="E1/1,E1/2", headlabel="E1/28\\nE1/29", label="x2"]
+        leaf1 -> h1 [taillabel="E1/3", headlabel=""]
+        leaf2 -> spine1 [tailport="swp1", headport=n, taillabel="uplink"]
+        leaf2:swp2 -> spine2:e [headlabel="400G", speed="400G"]
+        leaf1 -> leaf2 [taillabel="E1/7", headlabel="swp8,swp9"] }""",
+        "t",
+    )
+    assert ends(fabric) == {
+        frozenset({"leaf1:E1/1", "spine1:E1/28"}),
+        frozenset({"leaf1:E1/2", "spine1:E1/29"}),
+        frozenset({"leaf1:E1/3", "h1:1"}),
+        frozenset({"leaf2:swp1", "spine1:1"}),
+        frozenset({"leaf2:swp2", "spine2:e"}),
+    }
+    notes = [str(note) for note in fabric.origin.notes]
+    assert "t:2: edge that stands for several cables, its rate is that of each: leaf1 - spine1: 2" in notes
+    assert "t:4: label at the end of an edge, not taken for a port: 'uplink'" in notes
+    assert "t:5: label at the end of an edge, not taken for a port: '400G'" in notes
+    assert any("t:6: edge whose ends name different numbers of ports" in note for note in notes)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -219,8 +243,11 @@ def test_networkx_writes_and_we_read(tmp_path: Path) -> None:
     for rate in (100, 100, 400):
         graph.add_edge("leaf", "h", capacity_gbps=rate)
     nx.write_graphml(graph, tmp_path / "g.graphml")
-    (tmp_path / "g.json").write_text(json.dumps(nx.node_link_data(graph, edges="links")))
-    for path in ("g.graphml", "g.json"):
+    data = nx.node_link_data(graph)
+    edges = data.pop("edges" if "edges" in data else "links")  # networkx changed its word in 3.6
+    for word in ("edges", "links"):
+        (tmp_path / f"{word}.json").write_text(json.dumps({**data, word: edges}))
+    for path in ("g.graphml", "edges.json", "links.json"):
         fabric = topo.read(tmp_path / path)
         assert fabric.links.capacity_gbps.tolist() == [100, 100, 400]
         assert fabric.nodes.kind.values().tolist() == ["switch", "host"]

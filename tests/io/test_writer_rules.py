@@ -283,8 +283,10 @@ def test_graphml_is_well_formed_and_declares_its_keys(case: Case) -> None:
 def test_dot_holds_statements_of_quoted_names_alone(case: Case) -> None:
     text = text_of("dot", case.fabric) or ""
     word = r'"(?:[^"\\\n]|\\.)*"'
-    attributes = rf"(?: \[\w+={word}(?:, \w+={word})*\])?;"
-    first, *rest = text.splitlines()
+    cell = r"<tr><td[^<>]*>[^<>]*</td>(?:<td[^<>]*>[^<>]*</td>)*</tr>"
+    attributes = rf" \[(?:label=<<table>(?:{cell})+</table>>|\w+={word})?(?:, \w+={word})*\];"
+    first, plain, *rest = text.splitlines()
+    assert plain == '  node [shape="plain"];'
     assert re.fullmatch(rf"graph {word} {{", first) and rest[-1] == "}"
     edges = [line for line in rest[:-1] if " -- " in re.sub(word, "x", line)]
     for line in rest[:-1]:

@@ -32,6 +32,7 @@ MAY_REFUSE = {
     "topograph": r"a host list can hold|would be empty",
     "kubernetes": r"no node of Kubernetes|one node of Kubernetes|a label of Kubernetes takes|would be empty",
     "netbox": r"no cable joins two machines",
+    "schedule": r"no cable joins two machines",
     "nccl": r"the inside of one host",
     "astra-sim": r"does not factorise|no network of NPUs",
     "ns-3": r"know hosts and switches",

@@ -161,7 +161,7 @@ def test_nodes_of_one_name_are_told_apart() -> None:
     from topo.io.written import unique_names
 
     names, lost = unique_names(Fabric("n", type(fabric.nodes)(**columns), fabric.ports, fabric.links))
-    assert names == ["a (0x1)", "a (1)", "b", "c"] and "2 nodes have no name, or one that others have too" in lost[0]
+    assert names == ["a (0x1)", "a (1)", "b", "c"] and "2 nodes without a name of their own" in lost[0]
 
 
 def test_air_has_machines_and_their_cables(tmp_path: Path) -> None:
@@ -226,6 +226,16 @@ def test_a_host_under_eight_rails_is_in_one_unit() -> None:
         ("su-1", 1, 32), ("su-2", 1, 32), ("su-3", 1, 32), ("su-4", 1, 31),
     ]  # fmt: skip
     assert tree.groups[-1].children == ["su-1", "su-2", "su-3", "su-4"]
+
+
+def test_groups_that_words_do_not_tell_apart_are_all_numbered() -> None:
+    tree = scheduler_tree(topo.load("nvidia-superpod-gb200-2su"))
+    children = {group.name: group.children for group in tree.groups if group.children}
+    leaves = [f"su-{unit}-leaf-group-{i}" for unit in (1, 2) for i in range(1, 9)]
+    assert sorted(leaves) == sorted(group.name for group in tree.groups if group.hosts)
+    assert [child for each in children.values() for child in each if child in leaves] == leaves
+    planes = scheduler_tree(topo.load("deepseek-mpft"))
+    assert [group.name for group in planes.groups] == [*(f"leaf-group-{i}" for i in range(1, 65)), "spine"]
 
 
 def test_fabrics_without_a_common_switch_are_a_forest(tmp_path: Path) -> None:
@@ -294,3 +304,10 @@ def test_kubernetes_labels_name_tiers_and_domains() -> None:
     items = json.loads(write_kubernetes(topo.load("nvidia-superpod-gb200-2su-nvl72")).content)["items"]
     labels = items[0]["metadata"]["labels"]
     assert len(items) == 288 and labels["network.topology.nvidia.com/accelerator"] == "gb200-nvl72-01"
+
+
+def test_the_name_of_an_only_adapter_is_said_to_be_lost() -> None:
+    text = "A-Node Name,A-Port,A-Type,Z-Node Name,Z-Port\nn1,HCA-1,host,leaf-1,1\nn2,HCA-1,host,leaf-1,2\n"
+    fabric = topo.io.fabric_of_text(text, "plan.csv")
+    assert fabric.nodes.name[fabric.endpoints].tolist() == ["n1 HCA-1", "n2 HCA-1"]
+    assert "names of adapters: 2 here, alone in a host each, go by the host's" in merged_hosts(fabric).lost

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +143,38 @@ def test_tori_come_back_from_astra(sizes: list[int]) -> None:
     assert sorted(found.links.capacity_gbps.tolist()) == sorted(fabric.links.capacity_gbps.tolist())
 
 
+def test_every_product_of_rings_switches_and_meshes_is_written_again() -> None:
+    sides = list(product(("Ring", "Switch", "FullyConnected"), (2, 3, 4)))
+    for dimensions in (
+        *product(sides, repeat=1),
+        *product(sides, repeat=2),
+        *product(sides[:2] + sides[3:5], repeat=3),
+    ):
+        shapes, counts = zip(*dimensions, strict=True)
+        rates = [100 * 2**axis for axis in range(len(counts))]
+        text = f"topology: [{', '.join(shapes)}]\nnpus_count: {list(counts)}\nbandwidth: {rates}\n"
+        fabric = fabric_of_text(text, "n.yml")
+        content = write_astra(fabric).content
+        assert yaml.safe_load(content)["bandwidth"] == rates, dimensions
+        assert wires(fabric_of_text(content, "n.yml")) == wires(fabric), dimensions
+
+
+@pytest.mark.parametrize(("n", "k"), [(2, 0), (5, 0), (2, 1), (4, 1), (2, 2), (3, 2), (2, 3)])
+def test_a_bcube_is_a_switch_in_every_digit(n: int, k: int) -> None:
+    fabric = topo.bcube(n, k, link_gbps=200)
+    content = write_astra(fabric).content
+    said = yaml.safe_load(content)
+    assert (said["topology"], said["npus_count"], said["bandwidth"]) == (
+        ["Switch"] * (k + 1),
+        [n] * (k + 1),
+        [25] * (k + 1),
+    )
+    found = fabric_of_text(content, "n.yml")
+    graphs = [nx.Graph(list(zip(f.link_a.tolist(), f.link_b.tolist(), strict=True))) for f in (found, fabric)]
+    assert nx.is_isomorphic(*graphs)
+    assert set(found.links.capacity_gbps.tolist()) == {200.0}
+
+
 def test_domains_under_a_scale_out_are_two_switches() -> None:
     said = yaml.safe_load(write_astra(topo.load("nvidia-superpod-gb200-2su-nvl72")).content)
     assert said["topology"] == ["Switch", "Switch"] and said["npus_count"] == [72, 16]
@@ -154,7 +187,7 @@ def test_domains_under_a_scale_out_are_two_switches() -> None:
         (lambda: topo.load("leaf-spine-2to1"), "oversubscribed: leaf-01 has 12800 Gb/s down and 6400 up"),
         (lambda: topo.leaf_spine(leaves=2, spines=2, hosts_per_leaf=2).without(nodes="spine-*"), "reach each other"),
         (lambda: topo.dragonfly(p=2, a=4, h=2), "one tier are joined"),
-        (lambda: topo.bcube(n=4, k=1), "relay for each other"),
+        (lambda: topo.dcell(3, 1), "relay for each other"),
     ],
 )
 def test_what_does_not_factorise_is_refused_with_the_reason(fabric: Any, reason: str) -> None:
@@ -188,6 +221,11 @@ def test_infragraph_is_plain_yaml_whose_names_its_schema_takes() -> None:
         for end in (edge["ep1"], edge["ep2"]):
             part, number = re.fullmatch(r"(\w+)\[(\d+)\]", end["component"]).groups()  # type: ignore[union-attr]
             assert int(number) < devices[of[end["instance"]]][part]
+
+
+def test_no_cable_makes_no_schedule() -> None:
+    with pytest.raises(topo.ParameterError, match="no cable joins two machines"):
+        write_schedule(topo.server("dgx-h100").without(links=np.arange(len(topo.server("dgx-h100").links))))
 
 
 def test_the_schedule_validates_against_its_fabric(tmp_path: Path) -> None:

@@ -230,3 +230,12 @@ def _devices(fabric: Fabric, only_switches: bool) -> set[str]:
     kept = (fabric.nodes.forwards == FORWARDS_ALL) | (not only_switches)
     names = [host or name for host, name in zip(fabric.nodes.host.values(), fabric.nodes.name, strict=True)]
     return {re.sub("(?<![0-9])0+(?=[0-9])", "", str(names[row])) for row in np.flatnonzero(kept)}
+
+
+def test_old_and_new_exchanged_is_asked() -> None:
+    large, small = (topo.leaf_spine(leaves=n, spines=4, hosts_per_leaf=4) for n in (8, 4))
+    with pytest.raises(
+        topo.ParameterError, match=r"16 endpoints and is smaller than .* with 32; were the two exchanged"
+    ):
+        grow_fabric(large, small)
+    assert grow_fabric(small, large).n_new_endpoints == 16

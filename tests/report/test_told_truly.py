@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -15,7 +17,10 @@ from topo.cli import main
 from topo.elements import Origin
 from topo.parts.forwarding import INFINIBAND_MODEL, is_infiniband
 from topo.report.assemble import make_report
+from topo.report.content import Facts, Picture
+from topo.report.flows import ask_flows, throughput_section
 from topo.report.verdict import verdict
+from topo.report.wiring import ask_wiring
 from topo.routing.loads import link_loads
 from topo.traffic import all_to_all, permutation
 
@@ -55,6 +60,52 @@ def test_a_lost_core_tier_changes_the_planes() -> None:
     assert COUNTED["n_planes"](fabric) == 1
     cut = fabric.without(links=up)
     assert COUNTED["n_planes"](cut) == switch_parts(cut) == 2 * 4
+
+
+@pytest.mark.parametrize("name", ["leaf-spine-2to1", "fat-tree-k8", "nvidia-superpod-h100-1su", "dragonfly-72"])
+def test_every_number_of_a_table_of_facts_has_its_standing(name: str) -> None:
+    rows = [
+        (section.key, row.label, row.text())
+        for section in make_report(topo.load(name)).sections
+        if section.key != "fabric"  # names and sources
+        for item in section.items
+        if isinstance(item, Facts)
+        for row in item.rows
+        if row.text()[:1].isdigit() and row.standing is None
+    ]
+    assert [row for row in rows if row[1] != "halves"] == []
+
+
+def test_every_rate_share_and_time_of_an_answer_has_its_standing() -> None:
+    fabric = topo.load("fat-tree-k4")
+    state = topo.down_state(fabric, ["core-1"])
+    answers = [
+        topo.bisection_bandwidth(fabric),
+        topo.collective_time(fabric, bytes=1e9),
+        topo.goodput(fabric, bytes=1e9, samples=2),
+        topo.survivability(fabric),
+        topo.worst_failures(fabric, 1),
+        topo.degraded_capacity(fabric, state, beside=("wcmp", "optimal")),
+    ]
+    for answer in answers:
+        rows = [row for row in answer.rows() if re.match(r"[\d.,]+ (%|.?b/s|GB/s|ms|s)", row.text())]
+        assert rows
+        # What a measure was before anything failed is where the shares start from.
+        assert [row.label for row in rows if row.standing is None and not row.label.endswith("healthy")] == []
+    assert "; after algorithm: " in topo.explain(answers[2]).computed
+
+
+def test_what_carries_nothing_is_in_no_strip_and_an_endpoints_own_link_is_not_what_narrows(shared_data: Path) -> None:
+    """Selene's switches have an aggregation engine each, and most of the cut runs between hosts and leaves."""
+    fabric = topo.load(str(shared_data / "ibnetdiscover" / "selene.compute.txt"))
+    found = topo.inventory(fabric)
+    section = throughput_section(fabric, ask_flows(fabric))
+    (alt,) = (item.drawing.alt for item in section.items if isinstance(item, Picture))
+    assert f"endpoint to leaf: {found.n_host_links:,} links, mean 100 %" in alt
+    said = verdict(fabric, topo.oversubscription(fabric), topo.bisection_bandwidth(fabric))
+    assert said.startswith("Blocking, narrowest at leaf-spine, 5:2 at MLG01-01: ")
+    wiring = ask_wiring(fabric)
+    assert wiring.consequence is not None and wiring.consequence.among == "3,664 of 3,675 endpoints"
 
 
 def test_injection_of_both_kinds_apart() -> None:

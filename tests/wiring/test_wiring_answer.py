@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import datetime
+import fnmatch
 import io
 import json
 import pickle
+import time
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +18,7 @@ import pytest
 
 import topo
 from topo.wiring import CODES, SEVERITIES, Validation, read_accepted, to_csv, to_junit, to_text, validate
+from topo.wiring.accept import Accepted, accept
 from topo.wiring.codes import code_of
 from topo.wiring.finding import finding
 
@@ -96,6 +99,29 @@ def write(folder: Path, text: str) -> Path:
     return path
 
 
+def test_thousands_of_accepted_places_are_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By code and place; a pattern is tried only where an entry is one, and the first entry of the file speaks."""
+    tried: list[str] = []
+    translate = fnmatch.translate
+    monkeypatch.setattr(fnmatch, "translate", lambda pattern: (tried.append(pattern), translate(pattern))[1])
+    findings = [finding("pair-thin", f"Leaf-{i} - spine-1", "thin") for i in range(20_000)]
+    rows = [Accepted("pair-thin", f"leaf-{i} - SPINE-1", f"known {i}", None, "a.yaml", i) for i in range(20_000)]
+    first = Accepted("pair-thin", "leaf-7*", "seven", None, "a.yaml", 0)
+    literal = Accepted("pair-thin", "odd [1]", "as it stands", None, "a.yaml", 0)
+    started = time.process_time()
+    marked = accept([*findings, finding("pair-thin", "ODD [1]", "thin")], (first, *rows, literal), DAY)
+    assert time.process_time() - started < 2
+    assert tried == ["leaf-7*", "odd [1]"]
+    assert [marked[i].accepted for i in (6, 7, 8, 70, 20_000)] == [
+        "known 6",
+        "seven",
+        "known 8",
+        "seven",
+        "as it stands",
+    ]
+    assert len(marked) == 20_001
+
+
 def test_accepted_deviations_no_longer_fail(design: topo.Fabric, answer: Validation, tmp_path: Path) -> None:
     places = [one.place for one in answer.findings]
     listed = (
@@ -122,6 +148,11 @@ def test_accepted_deviations_no_longer_fail(design: topo.Fabric, answer: Validat
             r"yaml:2: .*no code of a finding; did you mean",
         ),
         ("accept:\n  - code: pair-thin\n    where: x\n    reason: y\n    expires: soon\n", r"yaml:5: .*is no day"),
+        (
+            "accept:\n  - code: pair-thin\n    where: x\n    expires:\n    reason: y\n",
+            r"yaml:4: .*expires.*leave the key out",
+        ),
+        ("accept:\n  - code: pair-thin\n    where: x\n    expires: ''\n    reason: y\n", r"yaml:4: .*expires"),
         ("accept:\n  - code: pair-thin\n    where: x\n", r"yaml:2: .*reason"),
         ("deny: []\n", r"yaml:1: .*"),
         ("- 1\n", r"yaml:1: .*"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -46,6 +48,50 @@ def test_the_same_fault_costs_the_same_without_a_design() -> None:
     assert by_rule.code == "pair-thin"
 
 
+@pytest.mark.parametrize("given", [True, False])
+def test_a_slow_link_costs_what_its_share_has_above_its_rate(given: bool) -> None:
+    """Every cable of a leaf gets the same share: at half its rate, one of them carries half, whatever the others do."""
+    design = fabric_of(2)
+    rates = design.links.capacity_gbps.copy()
+    slow = pair_rows(design, "leaf-3", "spine-2")[0]
+    rates[slow] /= 2
+    found = replace(design, links=replace(design.links, capacity_gbps=rates))
+    answer = validate(found, design if given else None, bisection=False)
+    (one,) = answer.findings
+    n, rate = LEAVES * HOSTS, 100 * HOSTS / (SPINES * 2)
+    outward = HOSTS * 100 * (n - HOSTS) / (n - 1)
+    assert one.code == ("rate-unlike-plan" if given else "link-slow")
+    assert one.price.theta == pytest.approx(min(1.0, 0.5 * (n - 1) / (n - HOSTS)))
+    assert one.lost_gbps == pytest.approx(2 * (outward / (SPINES * 2) - rate / 2))
+    (all_to_all,) = (one for one in answer.consequence.measures if one.name.startswith("all-to-all"))
+    assert all_to_all.healthy_lower == pytest.approx(1)
+    assert answer.n_operations == 0
+
+
+def test_many_slow_links_are_one_finding_with_one_price() -> None:
+    design = fabric_of(2)
+    rates = design.links.capacity_gbps.copy()
+    between = design.links.kind.is_any("scale_out")
+    rates[between] /= 4
+    found = replace(design, links=replace(design.links, capacity_gbps=rates))
+    answer = validate(found, design, bisection=False)
+    (one,) = answer.findings
+    assert one.place == f"{between.sum():,} cables"
+    n = LEAVES * HOSTS
+    assert one.price.theta == pytest.approx(0.25 * (n - 1) / (n - HOSTS))
+
+
+@pytest.mark.parametrize("given", [True, False])
+def test_one_of_a_pair_is_told_by_its_pair_and_by_its_cut(given: bool) -> None:
+    design = topo.leaf_spine(leaves=4, spines=10, hosts_per_leaf=20, parallel=2)
+    found = design.without(links=pair_rows(design, "leaf-3", "spine-02")[:1])
+    (one,) = validate(found, design if given else None, bisection=False).findings
+    assert one.words.startswith(
+        "hop-by-hop ECMP keeps 50 % of leaf-3 - spine-02 (1 of 2 cables); "
+        "the cut above leaf-3 loses 1 of 20 cables (5 %); alone it leaves "
+    )
+
+
 def test_lost_rate_is_what_is_above_capacity() -> None:
     """One of two cables lacks: the spine sends its full share down the other; the leaf splits up over seven links."""
     design = fabric_of(2)
@@ -76,6 +122,38 @@ def test_a_lone_host_is_cut_off() -> None:
     (one,) = validate(found, design, bisection=False).findings
     assert (one.code, one.price.cut_off) == ("missing", 1)
     assert one.lost_gbps == pytest.approx(200)  # what it sends and what it receives
+
+
+def test_an_adapter_exchanged_for_another_leaves_the_planned_one_cut_off() -> None:
+    """The other has a cable instead, and no plan: who is planned and reaches nobody is cut off all the same."""
+    design = topo.rail_optimized(16, rails=4, hosts_per_unit=8, radix=16)
+    names = np.array(design.nodes.name, "U40")
+    names[np.flatnonzero(design.nodes.is_endpoint)[0]] += "b"
+    answer = validate(replace(design, nodes=replace(design.nodes, name=names)), design, bisection=False)
+    (one,) = answer.findings
+    assert one.code == "adapter-unlike-plan"
+    assert one.price.cut_off == answer.consequence.cut_off == 1
+    assert answer.consequence.among == ""
+
+
+def test_switch_cables_are_priced_before_those_of_hosts() -> None:
+    design = fabric_of(2)
+    hosts = np.flatnonzero(~design.links.kind.is_any("scale_out"))[:3]
+    found = design.without(links=[*hosts, *pair_rows(design, "leaf-7", "spine-4")[:1]])
+    answer = validate(found, design, bisection=False, most_priced=1)
+    (priced,) = (one for one in answer.findings if one.price is not None)
+    assert priced.place.startswith("leaf-7")
+
+
+def test_hosts_on_each_others_leaves_still_send_once() -> None:
+    """Every host of two leaves sits on the other: sound and found are the same fabric, and carry a permutation."""
+    design = topo.leaf_spine(leaves=4, spines=4, hosts_per_leaf=8, parallel=2)
+    port_b = design.links.port_b.copy()
+    hosts = np.flatnonzero(~design.links.kind.is_any("scale_out"))[:16]
+    port_b[hosts] = port_b[np.roll(hosts, 8)]
+    answer = validate(replace(design, links=replace(design.links, port_b=port_b)), design, bisection=False)
+    (one_to_one,) = (one for one in answer.consequence.measures if one.name.startswith("permutation"))
+    assert (one_to_one.healthy_lower, one_to_one.found_lower) == pytest.approx((1, 1))
 
 
 def test_bisection_once_for_all() -> None:

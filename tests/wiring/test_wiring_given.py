@@ -11,6 +11,7 @@ import topo
 from topo.errors import InputError, ParameterError
 from topo.fabric import Fabric
 from topo.io import fabric_of_text
+from topo.wiring import validate
 from topo.wiring.given import one_fabric, read_sides
 
 HEAD = "A-Node Name,A-Port,Z-Node Name,Z-Port,Speed"
@@ -48,6 +49,24 @@ def columns(fabric: Fabric) -> dict[str, tuple[object, ...]]:
     nodes = fabric.nodes
     listed = (nodes.tier, nodes.is_endpoint, nodes.rail.values(), nodes.host.values(), nodes.kind.values())
     return dict(zip(nodes.name.tolist(), zip(*(column.tolist() for column in listed), strict=True), strict=True))
+
+
+def test_a_copy_among_the_files_is_told(tmp_path: Path) -> None:
+    """A file that adds no cable counts for nothing, and both the fabric and the validation say so."""
+    rows = rows_of(1)
+    paths = [tmp_path / name for name in ("a.csv", "b.csv", "copy.csv")]
+    for path, part in zip(paths, (rows[:40], rows[39:], rows[:40][::-1]), strict=True):
+        path.write_text("\n".join([HEAD, *part]) + "\n")
+    said = f"{paths[2]}: every cable in it is in a file before it: its 40 count once; is it a copy?"
+    same = [tmp_path / "c.csv", tmp_path / "d.csv"]
+    for path, copied in zip(same, (paths[0], paths[2]), strict=True):
+        path.write_text(copied.read_text())
+    made, design = read_sides(paths, same)
+    assert cables(made) == cables(schedule(rows, "whole.csv"))
+    assert [str(note) for note in made.origin.notes if "is it a copy" in note.text] == [said]
+    assert said in validate(made, consequence=False).rules
+    assert design is not None
+    assert validate(made, design, consequence=False).rules[-2:] == (said, said.replace("copy.csv", "d.csv"))
 
 
 @pytest.mark.parametrize("n_files", [2, 3, 7])

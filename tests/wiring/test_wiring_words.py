@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import topo
 from topo.wiring import validate
 from topo.wiring.answer import Validation
 
@@ -133,3 +134,52 @@ def test_a_description_that_is_another_planned_port_disagrees(tmp_path: Path) ->
     assert codes(answer) != []
     told = [one for one in answer.findings if one.code != "link-one-sided"]
     assert all("server1" in one.place or "server1" in one.evidence for one in told)
+
+
+PLANNED = [("leaf1", f"swp{i}", f"server{1 + i // 2}", f"eth{1 + i % 2}") for i in range(8)]
+
+
+def schedule(path: Path, rows: list[tuple[str, ...]], header: str) -> Path:
+    path.write_text("\n".join([header, *map(",".join, rows)]) + "\n")
+    return path
+
+
+HEADER = "A-Node,A-Port,Z-Node,Z-Port,{}"
+BY_POSITION = "Source,Port,Destination,Port,{}"
+
+
+@pytest.mark.parametrize(
+    ("header", "columns"),
+    [
+        (HEADER.format("Z-MAC"), None),
+        (HEADER.format("Z-Port Description"), None),
+        (BY_POSITION.format("MAC Address"), None),
+        ("w,x,y,z,m", {"a_node": "w", "a_port": "x", "z_node": "y", "z_port": "z", "z_mac": "m"}),
+        ("w,x,y,z,m", {"a_node": "w", "a_port": "x", "z_node": "y", "z_port": "z", "z_description": 5}),
+    ],
+)
+@pytest.mark.parametrize("spelt", [str, lambda mac: mac.replace(":", "-").upper()])
+def test_a_schedule_matches_by_mac_or_description(tmp_path: Path, header: str, columns, spelt) -> None:  # type: ignore[no-untyped-def]
+    """Ports called otherwise, in part by the name of another port of the server, are the planned ones by their word."""
+    planned = [(*row, mac(i)) for i, row in enumerate(PLANNED)]
+    found = [(*row[:3], f"eth{row[3] == 'eth1'}", spelt(row[4])) for row in planned]
+    sides = [schedule(tmp_path / "found.csv", found, header), schedule(tmp_path / "plan.csv", planned, header)]
+    answer = validate(*(topo.load(side, columns=columns) for side in sides))
+    assert [one.code for one in answer.findings] == []
+    assert any("8 by MAC address" in rule for rule in answer.rules), answer.rules
+    found[0], found[7] = (*found[7][:2], *found[0][2:]), (*found[0][:2], *found[7][2:])
+    schedule(sides[0], found, header)
+    answer = validate(*(topo.load(side, columns=columns) for side in sides))
+    assert [one.code for one in answer.findings if one.severity != "note"] == ["swapped"]
+
+
+def test_a_description_of_several_ports_tells_none(tmp_path: Path) -> None:
+    """Every port described alike: what is called otherwise is told by its cable or not at all, never by the word."""
+    header = HEADER.format("Z-Description")
+    planned = [(*row, "to the leaf") for row in PLANNED]
+    found = [*planned[:2], ("leaf1", "swp2", "server2", "ens8", "to the leaf"), *planned[3:]]
+    answer = validate(schedule(tmp_path / "f.csv", found, header), schedule(tmp_path / "p.csv", planned, header))
+    assert answer.n_operations == 0
+    found[2], found[3] = (*found[3][:2], *found[2][2:]), (*found[2][:2], *found[3][2:])
+    answer = validate(schedule(tmp_path / "f.csv", found, header), schedule(tmp_path / "p.csv", planned, header))
+    assert answer.n_operations > 0

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from topo.fabric import FORWARDS_ALL, FORWARDS_OWN_HOST
 from topo.network import Network
+from topo.routing.arcs import positions
 from topo.table import Array
 from topo.twins import equal_rows
 
@@ -38,7 +39,7 @@ class Attachments:
     @cached_property
     def adjacency(self) -> Any:
         """Sparse relays x relays matrix of parallel-link counts."""
-        index = _positions(len(self.network.fabric.nodes), self.relays)
+        index = positions(len(self.network.fabric.nodes), self.relays)
         a, b = index[self.network.a], index[self.network.b]
         both = (a >= 0) & (b >= 0)
         return _counts(a[both], b[both], len(self.relays))
@@ -70,7 +71,7 @@ def attachments(network: Network) -> Attachments:
     target = np.concatenate([b[touches], a[touches]])
     outward = ~full[source]  # an arc that leaves a full relay starts no endpoint's way to the relays
     source, target = source[outward], target[outward]
-    end_index = _positions(len(nodes), ends)
+    end_index = positions(len(nodes), ends)
     simple = full[target] & (end_index[source] >= 0)
     comes_back = (nodes.forwards == FORWARDS_OWN_HOST) & (nodes.domain.codes >= 0)
     if simple.sum() == np.count_nonzero(end_index[source] >= 0) and not comes_back.any():
@@ -80,7 +81,7 @@ def attachments(network: Network) -> Attachments:
         entries, inside = _through_hosts(network, ends, full, source, target)
     own = np.stack([relaying, ends[relaying], np.zeros(len(relaying), np.int64)])
     entries = _sorted_least(np.concatenate([own, entries], axis=1), len(nodes))
-    relay_index = _positions(len(nodes), relays)
+    relay_index = positions(len(nodes), relays)
     return Attachments(network, ends, relays, entries[0], relay_index[entries[1]], entries[2], inside)
 
 
@@ -113,7 +114,7 @@ def _through_hosts(network: Network, ends: Array, full: Array, source: Array, ta
         at_chip = here @ to_chip
         here = _unseen(here @ to_own + back, seen_here)
         seen_here, seen_foreign = seen_here + here, seen_foreign + foreign
-    end_index = _positions(n, ends)
+    end_index = positions(n, ends)
     inside = np.concatenate(pairs, axis=1)
     inside[1] = end_index[inside[1]]
     inside = _sorted_least(inside[:, inside[0] < inside[1]], len(ends))
@@ -136,12 +137,6 @@ def _of_own_host(matrix: Any, row_host: Array, column_host: Array) -> Any:
     coo = matrix.tocoo()
     mine = row_host[coo.row] == column_host[coo.col]
     return _counts_matrix(coo.row[mine], coo.col[mine], matrix.shape)
-
-
-def _positions(n: int, rows: Array) -> NDArray[np.int64]:
-    index = np.full(n, -1, np.int64)
-    index[rows] = np.arange(len(rows))
-    return index
 
 
 def _counts(a: Array, b: Array, n: int) -> Any:

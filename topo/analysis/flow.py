@@ -45,15 +45,18 @@ def common_unit(capacities: Array) -> float:
     if (np.rint(positive / least) * least == positive).all() and positive.sum() / least < _EXACT:
         return least
     distinct = np.unique(positive)
+    if distinct[-1] < _EXACT and (np.rint(distinct) == distinct).all():
+        unit = int(np.gcd.reduce(distinct.astype(np.int64)))
+        return float(unit) if distinct[-1] / unit * len(capacities) < _EXACT else 0.0
     if len(distinct) > 10_000:
         return 0.0
     fractions = [Fraction(float(c)) for c in distinct]
     denominator = math.lcm(*(f.denominator for f in fractions))
     numerator = math.gcd(*(int(f * denominator) for f in fractions))
-    unit = Fraction(numerator, denominator)
-    if fractions[-1] / unit * len(capacities) >= _EXACT:
+    step = Fraction(numerator, denominator)
+    if fractions[-1] / step * len(capacities) >= _EXACT:
         return 0.0
-    return float(unit)
+    return float(step)
 
 
 def merged_arcs(n: int, tail: Array, head: Array, capacity: Array) -> csr_array:

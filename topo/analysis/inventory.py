@@ -16,6 +16,7 @@ from topo.network import Network, kinds_in_words
 from topo.result import Result, Row, Standing
 from topo.table import Array, Labels, freeze
 from topo.units import format_gbps
+from topo.view.text import plural
 
 __all__ = [
     "Inventory",
@@ -59,9 +60,9 @@ class SwitchGroup:
         """The ports with their rates."""
         if len(self.port_rates) > 1:
             of_each = " and ".join(f"{count:,} of {format_gbps(rate)}" for count, rate in self.port_rates)
-            return f"{self.n_ports:,} ports, {of_each}"
+            return f"{plural(self.n_ports, 'port')}, {of_each}"
         rate = f" of {format_gbps(self.port_gbps)}" if self.port_gbps is not None else ""
-        return f"{self.n_ports:,} ports{rate}"
+        return f"{plural(self.n_ports, 'port')}{rate}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +164,7 @@ class Inventory(Result):
     def injection_rows(self, what: str) -> list[Row]:
         """What all endpoints can send at once: over scale-up links and out of the hosts apart where they have both."""
         if self.injection_gbps is None:
-            return [Row(f"injection, {what}", f"unknown: {self.n_unknown_rates:,} links of unknown rate")]
+            return [Row(f"injection, {what}", f"unknown: {plural(self.n_unknown_rates, 'link')} of unknown rate")]
         if self.scale_up_injection_gbps is None:
             return [Row(f"injection, {what}", self.injection_gbps, "Gb/s", self.injection_standing)]
         of_scale_up = self.standing_of("sum of the endpoints' scale-up links")
@@ -182,7 +183,7 @@ class Inventory(Result):
         """The standing of a sum over links, found as ``how`` says."""
         if not self.n_one_sided_links:
             return Standing("exact", how).given(self.assumed)
-        left_out = f"{self.n_one_sided_links:,} links that only one end reported are left out"
+        left_out = f"{plural(self.n_one_sided_links, 'link')} that only one end reported left out"
         return Standing("lower bound", f"{left_out}; {how}").given(self.assumed)
 
     def _link_rows(self) -> list[Row]:
@@ -199,9 +200,11 @@ class Inventory(Result):
         for pair in self.tier_pairs:
             capacity = "capacity unknown" if pair.capacity_gbps is None else format_gbps(pair.capacity_gbps)
             standing = Standing("exact", "summed").given(self.assumed)
-            rows.append(Row(f"{pair.lower} to {pair.upper}", f"{pair.n_links:,} links, {capacity}", standing=standing))
+            rows.append(
+                Row(f"{pair.lower} to {pair.upper}", f"{plural(pair.n_links, 'link')}, {capacity}", standing=standing)
+            )
         for pair in self.one_sided_pairs:
-            text = f"{pair.n_links:,} links, left out of every capacity"
+            text = f"{plural(pair.n_links, 'link')}, left out of every capacity"
             rows.append(Row(f"{pair.lower} to {pair.upper}, one end only", text, standing=_COUNTED))
         others = self.n_other_links.items()
         return rows + [Row(f"{kind} links, not looked at", number, standing=_COUNTED) for kind, number in others]
@@ -398,11 +401,11 @@ def _notes(sizes: tuple[int, ...], shared: int, unattached: int, unknown: int) -
     notes = []
     if len(sizes) > 1:
         text = f"the network falls into {len(sizes):,} parts that no switch joins"
-        notes.append(f"{text}; {shared:,} endpoints touch several" if shared else text)
+        notes.append(f"{text}; {plural(shared, 'endpoint')} in several of them" if shared else text)
     if unattached:
-        notes.append(f"{unattached:,} endpoints attach to no switch of this network")
+        notes.append(f"{plural(unattached, 'endpoint')} without a switch in this network")
     if unknown:
-        notes.append(f"{unknown:,} links have an unknown rate; totals over them are unknown")
+        notes.append(f"{plural(unknown, 'link')} of unknown rate; totals over them are unknown")
     return tuple(notes)
 
 

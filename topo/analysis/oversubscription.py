@@ -16,6 +16,7 @@ from topo.network import Network
 from topo.result import Result, Row, Standing, hidden
 from topo.table import Array, freeze
 from topo.units import format_gbps, format_number
+from topo.view.text import plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -114,7 +115,7 @@ class Oversubscription(Result):
     @property
     def standing(self) -> Standing:
         """Exact, with the assumed rates and the links left out where there are such."""
-        left_out = f"without {self.n_one_sided_links:,} links that only one end reported"
+        left_out = f"without {plural(self.n_one_sided_links, 'link')} that only one end reported"
         return Standing("exact", "summed").given(left_out if self.n_one_sided_links else "").given(self.assumed)
 
     def to_frame(self) -> pd.DataFrame:
@@ -128,11 +129,12 @@ class Oversubscription(Result):
 
 def _tier_rows(tier: TierOversubscription, standing: Standing) -> list[Row]:
     name = tier.tier_name
+    whole = name if name.startswith("tier") else f"{name} tier"
     rows: list[Row] = []
     if tier.ratio is not None:
         capacity = f"{format_gbps(tier.down_gbps)} down, {format_gbps(tier.up_gbps)} up"
         ratio = f"{format_ratio(tier.down_gbps, tier.up_gbps)}  ({capacity})"
-        rows.append(Row(f"{name} tier", ratio, standing=standing))
+        rows.append(Row(whole, ratio, standing=standing))
     narrowest = [switch.name for switch in tier.narrowest[:_MOST_PRINTED]]
     names = ", ".join(narrowest + ["..."] * (tier.n_narrowest > len(narrowest)))
     low, mean, high = tier.ratio_min, tier.ratio_mean, tier.ratio_max
@@ -150,7 +152,9 @@ def _tier_rows(tier: TierOversubscription, standing: Standing) -> list[Row]:
     if tier.n_idle:
         rows.append(Row(f"{name} switches with nothing below", tier.n_idle, standing=_COUNTED))
     if tier.within_gbps:
-        rows.append(Row(f"links inside the {name} tier", tier.within_gbps, "Gb/s", standing))
+        rows.append(
+            Row(f"links inside {whole if whole == name else f'the {whole}'}", tier.within_gbps, "Gb/s", standing)
+        )
     return rows
 
 

@@ -15,8 +15,9 @@ from topo.analysis.search import UNREACHED, PathCounts, path_counts, search, sea
 from topo.fabric import Fabric, State
 from topo.network import Network
 from topo.result import Result, Row, Standing
-from topo.table import Array
+from topo.table import Array, ranges
 from topo.units import format_number
+from topo.view.text import plural
 
 __all__ = ["Paths", "paths", "paths_of"]
 
@@ -49,25 +50,24 @@ class Paths(Result):
 
     def rows(self) -> list[Row]:
         """Distances first, then paths by the distance of the leaves."""
-        standing = None if self.standing.kind == "exact" else self.standing
         rows = [
             Row(
                 "diameter",
                 "no pair is joined" if self.diameter_hops is None else self.diameter_hops,
                 "" if self.diameter_hops is None else "hops",
-                standing,
+                self.standing,
             ),
         ]
         if self.mean_hops is not None:
-            rows.append(Row("mean distance", self.mean_hops, "hops", standing))
+            rows.append(Row("mean distance", self.mean_hops, "hops", self.standing))
         total = sum(self.pairs_by_hops.values()) + self.n_disconnected_pairs
         for hops, pairs in self.pairs_by_hops.items():
-            rows.append(Row(f"endpoint pairs {hops} hops apart", f"{pairs:,} ({_percent(pairs, total)})"))
+            rows.append(Row(f"endpoint pairs {plural(hops, 'hop')} apart", f"{pairs:,} ({_percent(pairs, total)})"))
         if self.n_disconnected_pairs:
             share = _percent(self.n_disconnected_pairs, total)
             rows.append(Row("endpoint pairs without a path", f"{self.n_disconnected_pairs:,} ({share})"))
         for count in self.path_counts:
-            label = f"shortest paths between leaves {count.hops_between_leaves} hops apart"
+            label = f"shortest paths between leaves {plural(count.hops_between_leaves, 'hop')} apart"
             nodes = (count.node_paths_min, count.node_paths_median, count.node_paths_max)
             links = (count.link_paths_min, count.link_paths_median, count.link_paths_max)
             rows.append(Row(f"{label}, by nodes", _three(nodes)))
@@ -167,7 +167,7 @@ def _chosen(quotient: Quotient, groups: _Groups, seed: int) -> _Chosen:
     per_signature = max(1, math.ceil(len(groups.signature_class) / n))
     n_sampled = max(2, min(n, most // per_signature))
     sample = np.sort(np.random.default_rng(seed).choice(n, n_sampled, replace=False))
-    index = _concatenated(groups.signature_start[sample], np.diff(groups.signature_start)[sample])
+    index = ranges(groups.signature_start[sample], np.diff(groups.signature_start)[sample])[0]
     return _Chosen(sample, np.unique(groups.signature_class[index]), False)
 
 
@@ -187,12 +187,6 @@ def _searched(
     seen = int(leaves[groups.classes[chosen.positions]].sum())
     scale = n_leaves / seen if seen else 1.0
     return distance, path_counts(tallies, scale)
-
-
-def _concatenated(start: Array, length: Array) -> Array:
-    """Index ranges start[i] .. start[i] + length[i] - 1, one after another."""
-    before = np.cumsum(length) - length
-    return np.repeat(start - before, length) + np.arange(int(length.sum()))
 
 
 def _distances(groups: _Groups, chosen: _Chosen, distance: Array) -> tuple[Array, Array]:
@@ -221,7 +215,7 @@ def _between_signatures(groups: _Groups, chosen: _Chosen, distance: Array) -> Ar
     if len(position) > len(start) - 1:
         far = np.minimum.reduceat(far, start[:-1], axis=1)
     length = np.diff(start)[chosen.signatures]
-    index = _concatenated(start[chosen.signatures], length)
+    index = ranges(start[chosen.signatures], length)[0]
     far = far[np.searchsorted(chosen.positions, position[index])] + offset[index][:, None]
     if len(index) > len(length):
         far = np.minimum.reduceat(far, np.cumsum(length) - length, axis=0)

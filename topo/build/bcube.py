@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from topo.build.assembly import Assembly, numbered, refuse_too_many
+from topo.build.direct import grid_labels
 from topo.build.layers import positive
 from topo.errors import ParameterError
 from topo.fabric import FORWARDS_ALL, Fabric, Origin
@@ -21,7 +22,8 @@ def bcube(n: int, k: int, *, link_gbps: float = 400, name: str | None = None) ->
 
     A host's number has k + 1 digits below n; a switch of level i joins the n hosts that differ in digit i alone. Hosts
     relay: two that differ in d digits are d switches apart, at most k + 1, and have k + 1 disjoint paths (Guo et al.,
-    SIGCOMM 2009). Each level is labelled as a plane: no cable joins its switches to another's, only hosts do.
+    SIGCOMM 2009). Each level is labelled as a plane: no cable joins its switches to another's, only hosts do. A host's
+    coordinates are its digits, that of level k first.
 
     >>> f = bcube(8, 1)
     >>> len(f.endpoints), len(f.switches), len(f.links)
@@ -39,8 +41,16 @@ def bcube(n: int, k: int, *, link_gbps: float = 400, name: str | None = None) ->
     total = n ** (k + 1)
     assembly = Assembly(name or f"BCube_{k} of {n}-port switches")
     number = np.arange(total)
-    names = numbered("host" + "-{}" * (k + 1), *(number // n**i % n for i in range(k, -1, -1)))
-    hosts = assembly.add_nodes(names, kind="host", is_endpoint=True, forwards=FORWARDS_ALL, host=Labels.distinct(names))
+    digits = np.stack([number // n**i % n for i in range(k, -1, -1)], axis=1)
+    names = numbered("host" + "-{}" * (k + 1), *digits.T)
+    hosts = assembly.add_nodes(
+        names,
+        kind="host",
+        is_endpoint=True,
+        forwards=FORWARDS_ALL,
+        host=Labels.distinct(names),
+        coordinates=grid_labels(digits),
+    )
     for level in range(k + 1):
         label = f"level-{level}"
         switches = assembly.add_nodes(

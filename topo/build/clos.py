@@ -141,7 +141,9 @@ def fat_tree(k: int, *, link_gbps: float = 400) -> Fabric:
     """
     positive(k=k)
     if k % 2:
-        raise ParameterError(f"k is {k}; a fat-tree needs an even number of ports, so {k - 1 or 2} or {k + 1}")
+        raise ParameterError(
+            f"k is {k}; a fat-tree needs an even number of ports, so {f'{k - 1} or ' if k > 1 else ''}{k + 1}"
+        )
     half = k // 2
     return _folded(
         f"fat-tree k={k}",

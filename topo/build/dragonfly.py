@@ -248,13 +248,20 @@ class _Groups:
         )
 
     def join(self, assembly: Assembly, switches: Array, gbps: float) -> None:
-        """Join every two groups; link c of a pair is the last but c seen from its other end, so loads are even."""
+        """Join every two groups; link c of a pair is the last but c seen from its other end, so loads are even.
+
+        Where a switch takes several links of a pair, those are dealt there like cards, to as many switches.
+        """
         one, other = np.triu_indices(self.n, 1)
         copies = self.pair[one, other]
         a, b = np.repeat(one, copies), np.repeat(other, copies)
         copy = np.arange(len(a)) - np.repeat(np.cumsum(copies) - copies, copies)
-        back = np.repeat(copies, copies) - 1 - copy
         width = switches.shape[1]
+        all_copies = np.repeat(copies, copies)
+        hands = -(-all_copies // width)
+        turn, card = np.divmod(copy, hands)
+        dealt = card * (all_copies // hands) + np.minimum(card, all_copies % hands) + turn
+        back = all_copies - 1 - dealt
         group = np.concatenate([a, b])
         at = self._dealt(group, np.concatenate([copy, back]), (np.concatenate([b, a]) - group) % self.n, width)
         ends = switches[group, at]

@@ -9,8 +9,7 @@ import numpy as np
 
 from topo.build.assembly import Assembly, numbered, refuse_too_many
 from topo.build.direct import grid_labels, grid_places, meshed, per_dimension, switches_with_hosts, whole_dimensions
-from topo.build.layers import positive
-from topo.errors import ParameterError
+from topo.build.layers import at_least, positive
 from topo.fabric import Fabric, Origin
 from topo.units import parse_gbps
 
@@ -84,10 +83,7 @@ def flattened_butterfly(
 
     :raises ParameterError: k or n below 2.
     """
-    positive(k=k, n=n)
-    for letter, value in (("k", k), ("n", n)):
-        if value < 2:
-            raise ParameterError(f"{letter} is {value}; the nearest that can be built is 2")
+    at_least(2, k=k, n=n)
     return hyperx(
         [k] * (n - 1),
         k,

@@ -15,6 +15,7 @@ __all__ = [
     "SWITCH_WORDS",
     "Layer",
     "add_layer",
+    "at_least",
     "even_width",
     "given_width",
     "positive",
@@ -49,6 +50,17 @@ def positive(**numbers: int) -> None:
             raise ParameterError(f"{name} is {value!r}; it must be a whole number of at least 1")
         if value > MOST_ROWS:
             raise ParameterError(f"{name} is {value:,}; at most {MOST_ROWS:,} nodes or links are built")
+
+
+def at_least(least: int, **numbers: int) -> None:
+    """Refuse whole numbers too small for a family, with the smallest of which it is built.
+
+    :raises ParameterError: naming the parameter, its value and that number.
+    """
+    positive(**numbers)
+    for name, value in numbers.items():
+        if value < least:
+            raise ParameterError(f"{name} is {value}; the nearest that can be built is {least}")
 
 
 def even_width(links_below: int, ports_down: int, uplinks: int) -> int:

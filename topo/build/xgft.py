@@ -9,13 +9,15 @@ import numpy as np
 
 from topo.build.assembly import Assembly, numbered, refuse_too_many
 from topo.build.direct import listed
-from topo.build.layers import SWITCH_WORDS, positive
+from topo.build.layers import SWITCH_WORDS, at_least, positive
 from topo.errors import ParameterError
 from topo.fabric import FORWARDS_NOTHING, Fabric, Origin
 from topo.table import Array, Labels
 from topo.units import parse_gbps
 
 __all__ = ["k_ary_n_tree", "xgft"]
+
+_MOST_LEVELS = 9
 
 
 def xgft(
@@ -39,9 +41,10 @@ def xgft(
     :raises ParameterError: lists of unequal length, or counts below 1.
     """
     children, parents = listed(children, "children", [4, 4]), listed(parents, "parents", [1, 4])
-    if len(children) != len(parents) or not 1 <= len(children) <= 9:
+    if len(children) != len(parents) or not 1 <= len(children) <= _MOST_LEVELS:
         raise ParameterError(
-            f"children lists {len(children)} levels and parents {len(parents)}; give 1 to 9, as many of each"
+            f"children lists {len(children)} levels and parents {len(parents)}; give 1 to {_MOST_LEVELS}, as "
+            "many of each"
         )
     positive(**{f"children[{i}]": m for i, m in enumerate(children, 1)})
     positive(**{f"parents[{i}]": w for i, w in enumerate(parents, 1)})
@@ -107,7 +110,10 @@ def k_ary_n_tree(k: int, n: int, *, link_gbps: float = 400, name: str | None = N
     >>> len(f.endpoints), len(f.switches), len(f.links)
     (64, 48, 192)
 
-    :raises ParameterError: k or n below 1.
+    :raises ParameterError: k below 2, whose switches are wires in a row, n below 1, or more levels than are built.
     """
-    positive(k=k, n=n)
+    at_least(2, k=k)
+    positive(n=n)
+    if n > _MOST_LEVELS:
+        raise ParameterError(f"n is {n}; the nearest that can be built is {_MOST_LEVELS}")
     return xgft([k] * n, [1] + [k] * (n - 1), link_gbps=link_gbps, name=name or f"{k}-ary {n}-tree")

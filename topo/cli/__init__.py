@@ -54,7 +54,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     except _argument_errors() as error:
         return _unusable(_usage(error, given))
     except MemoryError:
-        return _unusable("the fabric does not fit into memory")
+        return _unusable("the fabric does not fit into memory; ask of a smaller one, or where there is more")
     return 0
 
 

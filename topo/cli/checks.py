@@ -38,7 +38,7 @@ def _packages() -> Iterator[Check]:
     try:
         wanted = importlib.metadata.requires("topo-fabrics") or []
     except importlib.metadata.PackageNotFoundError:
-        yield Check("installation", False, "topo-fabrics is not installed: pip install topo-fabrics", needed=False)
+        yield Check("installation", False, "topo-fabrics is not installed: pip install . in its checkout", needed=False)
         return
     for line in wanted:
         requirement, _, marker = line.partition(";")
@@ -91,7 +91,8 @@ def _tried(name: str, ask: Callable[[], Any], expected: Any) -> Check:
         found = ask()
     except (TopoError, ImportError, ArithmeticError, LookupError, TypeError, ValueError) as error:
         return Check(name, False, f"{type(error).__name__}: {error}")
-    said = f"{found}" if found == expected else f"{found}, and it should be {expected}"
+    told, wanted = (", ".join(map(str, v)) if isinstance(v, tuple) else f"{v}" for v in (found, expected))
+    said = told if found == expected else f"{told}, and it should be {wanted}"
     return Check(name, found == expected, said)
 
 
@@ -104,12 +105,20 @@ def _known_answers() -> list[tuple[str, Callable[[], Any], Any]]:
     tree = topo.fat_tree(k=4)
     job = topo.Job(size=4)
     return [
-        ("building", lambda: (len(tree.endpoints), len(tree.nodes), len(tree.links)), (16, 36, 48)),
-        ("inventory", lambda: topo.inventory(fabric).n_switches, 6),
+        (
+            "building (endpoints, nodes, links)",
+            lambda: (len(tree.endpoints), len(tree.nodes), len(tree.links)),
+            (16, 36, 48),
+        ),
+        ("inventory (switches)", lambda: topo.inventory(fabric).n_switches, 6),
         ("bisection (Gb/s)", lambda: topo.bisection_bandwidth(fabric).upper_gbps, 4 * rate),
-        ("throughput", lambda: round(_throughput(fabric), 9), round(0.5 * 15 / 12, 9)),
-        ("collisions", lambda: round(topo.ecmp_stage(2, 2).p_no_collision, 9), 0.5),
-        ("failures", lambda: topo.degraded_capacity(fabric, topo.down_state(fabric, ["spine-1"])).cut_off, 0),
+        ("throughput (theta)", lambda: round(_throughput(fabric), 9), round(0.5 * 15 / 12, 9)),
+        ("collisions (chance of none)", lambda: round(topo.ecmp_stage(2, 2).p_no_collision, 9), 0.5),
+        (
+            "failures (endpoints cut off)",
+            lambda: topo.degraded_capacity(fabric, topo.down_state(fabric, ["spine-1"])).cut_off,
+            0,
+        ),
         ("placement (leaves)", lambda: float(topo.place(fabric, job).value), 1.0),
         ("collectives (busbw over rate)", _busbw, 1.0),
         ("wiring (findings)", lambda: len(topo.validate(fabric, fabric).findings), 0),

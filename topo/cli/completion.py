@@ -20,7 +20,7 @@ class Shell(StrEnum):
 
 
 def completion(
-    shell: Annotated[Shell, typer.Argument(help="For which shell.")],
+    shell: Annotated[Shell, typer.Argument(metavar="SHELL", help="For which shell: bash, zsh or fish.")],
     words: Annotated[
         list[str] | None, typer.Argument(metavar="[WORD...]", help="What the script itself asks: words so far.")
     ] = None,

@@ -33,6 +33,7 @@ def convert(
     from topo.errors import ParameterError
     from topo.io import writer_of
     from topo.output import plain, write_whole
+    from topo.view.text import plural
 
     if out == "-" and format is Format.json:
         raise ParameterError("OUT - and --format json both write to standard output; give OUT a file, or leave one out")
@@ -44,11 +45,19 @@ def convert(
         sys.stdout.flush()
         return
     write_whole(out, written.data())
+    n_cables = len(loaded.links) if written.n_cables is None else written.n_cables
     if format is Format.json:
         said = {"file": out, "fabric": loaded.name, "format": row.name, "n_nodes": len(loaded.nodes)}
-        counts = {"n_links": len(loaded.links), "n_bytes": len(written.data()), "lost": list(written.lost)}
+        counts = {
+            "n_links": len(loaded.links),
+            "n_cables_written": n_cables,
+            "n_bytes": len(written.data()),
+            "lost": list(written.lost),
+        }
         print_json({**said, **counts})
         return
-    size = f"{len(loaded.nodes):,} nodes, {len(loaded.links):,} links"
-    print(plain(f"{out}: {loaded.name} as {row.name}: {size}, {len(written.data()):,} bytes"))
+    size = ", ".join((plural(len(loaded.nodes), "node"), plural(len(loaded.links), "link")))
+    counted = plural(n_cables, "cable") if n_cables else "no cable"
+    held = "" if n_cables == len(loaded.links) else f"; the file holds {counted}"
+    print(plain(f"{out}: {loaded.name} as {row.name}: {size}, {plural(len(written.data()), 'byte')}{held}"))
     print_lines(f"not in it: {lost}" for lost in written.lost)

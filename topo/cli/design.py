@@ -37,7 +37,12 @@ def design(
         float | None, typer.Option("--power", metavar="KW", help="At most, of switches and optics.")
     ] = None,
     price: Annotated[
-        float | None, typer.Option("--price", metavar="AMOUNT", help="At most, of switches, cables and optics.")
+        float | None,
+        typer.Option(
+            "--price",
+            metavar="AMOUNT",
+            help="At most, of switches, cables and optics, in the currency of --prices (USD).",
+        ),
     ] = None,
     planes: Annotated[
         int | None, typer.Option("--planes", metavar="N", help="Of the multi-plane fabric: 2, 4 or 8. Default: enough.")

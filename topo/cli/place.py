@@ -124,7 +124,12 @@ def place(
         ),
     ] = False,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Every score with its unit, which way is better, and what it ignores.")
+        bool,
+        typer.Option(
+            "--explain",
+            help="Also say in three sentences what was computed, what it assumes and what would change it; and every "
+            "score with its unit, which way is better, and what it ignores.",
+        ),
     ] = False,
     write: Annotated[
         Written | None,

@@ -23,7 +23,8 @@ Columns = Annotated[
         "--columns",
         metavar="ROLE=HEADER,...",
         help="Columns of a cable table with a header of its own, by text or number: "
-        "a_node=Von,a_port=2,z_node=Nach,z_port=4. Used for every file that has them.",
+        "a_node=Von,a_port=2,z_node=Nach,z_port=4; beside these a_ and z_ rack, unit, slot, kind, part, mac, "
+        "description, and speed, length, cable. Used for every file that has them.",
     ),
 ]
 _HOSTS = "Nodes that are hosts, where a file does not say; may be repeated."

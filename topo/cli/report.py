@@ -79,8 +79,8 @@ def report(
         typer.Option(
             "--compare",
             metavar="FABRIC|RULE,...",
-            help="Another fabric to set beside this one (before and after): a report of both. With --job, the "
-            "schedulers to show instead. Default then: slurm-tree,kueue-bestfit.",
+            help="A fabric to set beside this one, which then comes second (before and after): a report of both. With "
+            "--job, the schedulers to show instead. Default then: slurm-tree,kueue-bestfit.",
         ),
     ] = None,
     explain: Explain = False,
@@ -88,16 +88,13 @@ def report(
 ) -> None:
     """Write all answers about a fabric to one file that needs nothing else, and print the main numbers."""
     from topo.cli.printing import print_lines, print_screen
-    from topo.errors import ParameterError
     from topo.output import file_name, plain, write_whole
     from topo.report import make_report
     from topo.report.measured import MeasuredAsked
 
     loaded = reading.load(fabric)
     if compare and job is None:
-        if explain:
-            raise ParameterError("--explain goes with the report of one fabric; 'topo compare --explain' explains two")
-        _beside([*map(reading.load, compare), loaded], output, format or _by_ending(output))
+        _beside([*map(reading.load, compare), loaded], output, format or _by_ending(output), explain=explain)
         return
     chosen = None if sections is None else [key.strip() for key in sections.split(",")]
     asked, notes = _placement(loaded, job, busy, beside, compare)
@@ -123,12 +120,12 @@ def report(
     print(plain(f"The report is in {path}"))
 
 
-def _beside(fabrics: list[Fabric], output: str | None, format: ReportFormat) -> None:
+def _beside(fabrics: list[Fabric], output: str | None, format: ReportFormat, *, explain: bool) -> None:
     """A report of several fabrics instead of one."""
     from topo.output import file_name, plain, write_whole
     from topo.report.compared import comparison_page
 
-    content = comparison_page(fabrics, format.value)
+    content = comparison_page(fabrics, format.value, explain=explain)
     if output == "-":
         sys.stdout.write(content if content.endswith("\n") else content + "\n")
         return

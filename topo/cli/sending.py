@@ -194,5 +194,6 @@ def refuse_optimal(routing: str) -> None:
     if routing == "optimal":
         raise ParameterError(
             "--routing optimal is a bound on what any routing carries, and no collective runs by it; "
-            "use ecmp, wcmp, spray or single-path, or 'topo goodput', which shows the best routing as a bar"
+            "use ecmp, wcmp, spray, valiant, dimension-order or single-path, or 'topo goodput', which shows the best "
+            "routing as a bar"
         )

@@ -110,7 +110,7 @@ accept:
   - code: pair-thin
     where: leaf-1 - spine-2        # the place of a finding, or a glob over places
     reason: spare cable ordered
-    expires: 2099-01-31            # its last day; without it for ever
+    expires: 2099-01-31            # its last day; without the key for ever
 """
 _REQUIREMENTS = """\
 # What a cluster has to be: 'topo design --requirements requirements.yaml' shows candidates of every family.

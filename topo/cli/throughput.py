@@ -23,6 +23,8 @@ class Scheme(StrEnum):
     ecmp = "ecmp"
     wcmp = "wcmp"
     spray = "spray"
+    valiant = "valiant"
+    dimension_order = "dimension-order"
     single_path = "single-path"
     optimal = "optimal"
 
@@ -34,6 +36,7 @@ class Table(StrEnum):
     destination_modulo = "destination-modulo"
     min_hop = "min-hop"
     random = "random"
+    dimension_order = "dimension-order"
 
 
 class Pxn(StrEnum):
@@ -94,7 +97,7 @@ def throughput(
     from topo.routing.scheme import Routing
 
     loaded = reading.load(fabric)
-    chosen = Routing(scheme=routing.value, lag=lag, up_down=up_down, pxn=pxn.value, seed=seed)
+    chosen = Routing.of(routing.value).with_(lag=lag, up_down=up_down, pxn=pxn.value, seed=seed)
     if table is not None:
         chosen = chosen.with_(table=table.value)
     state = given_state(loaded, down, rate)

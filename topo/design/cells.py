@@ -204,7 +204,8 @@ def _middle(boxes: Boxes, rest: Sequence[int]) -> list[Cell]:
         switches = [i for i in rest if boxes.word[i] == word]
         switches.sort(key=lambda i: (boxes.tier[i], boxes.plane[i], boxes.pod[i], i))
         if switches:
-            cells.append(Cell(switches=switches, word=title))
+            has_cores = word == "switch" and int(boxes.tier[switches].max()) > 2
+            cells.append(Cell(switches=switches, word="spines and cores" if has_cores else title))
     others = sorted((i for i in rest if not boxes.is_switch[i]), key=lambda i: (boxes.word[i], i))
     if others:
         cells.append(Cell(hosts=others, word="service"))

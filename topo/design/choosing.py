@@ -306,7 +306,7 @@ def _limited(made: Sequence[Candidate], asked: Requirements) -> list[Candidate]:
     able = [one.family for one, reasons in zip(made, broken, strict=True) if one.numbers is not None and not reasons]
     out = []
     for one, reasons in zip(made, broken, strict=True):
-        said = "; ".join(f"{text}; the nearest that can: {_nearest(word, made)}" for word, text in reasons.items())
+        said = "; ".join(f"{text}; {_nearest(word, one, made, asked)}" for word, text in reasons.items())
         meets = f"; all limits are met by {', '.join(able)}" if able else "; no family meets all limits together"
         out.append(_with(one, "cannot", said + meets) if reasons else one)
     return out
@@ -335,26 +335,28 @@ def _broken(one: Candidate, found: FabricNumbers, asked: Requirements) -> dict[s
     return reasons
 
 
-def _nearest(word: str, made: Sequence[Candidate]) -> str:
-    """The family that goes furthest by one limit, and how far that is."""
-    built = [(one, one.numbers) for one in made if one.numbers is not None]
-    values = [
-        (value, one.family, text)
-        for one, found in built
-        for value, text in [
-            {
-                "growth": (-(one.largest or math.inf), f"{_most(one)} accelerators"),
-                "power": (found.power_kw, f"{format_number(round(found.power_kw or 0))} kW"),
-                "price": (found.price, f"{format_number(round(found.price or 0))} {found.currency}"),
-                "share": (-(found.even_share or 0.0), f"{100 * (found.even_share or 0.0):.3g} %"),
-            }[word]
-        ]
-        if value is not None
-    ]
-    if not values:
-        return "none of these"
-    _, family, text = min(values)
-    return f"{family} with {text}"
+def _nearest(word: str, mine: Candidate, made: Sequence[Candidate], asked: Requirements) -> str:
+    """The family that keeps a limit best, of growth with the least to spare; or which comes nearest to it."""
+    known = []
+    for one in made:
+        found = one.numbers
+        if found is None:
+            continue
+        most, even, able = one.largest or math.inf, found.even_share or 0.0, word not in _broken(one, found, asked)
+        value, text = {
+            "growth": (most if able else -most, f"{_most(one)} accelerators"),
+            "power": (found.power_kw, f"{format_number(round(found.power_kw or 0))} kW"),
+            "price": (found.price, f"{format_number(round(found.price or 0))} {found.currency}"),
+            "share": (-even, f"{100 * even:.3g} %"),
+        }[word]
+        if value is not None:
+            known.append((not able, value, f"{one.family} with {text}", one))
+    if not known:
+        return "it is known of none of these"
+    missed, _, said, best = min(known, key=lambda row: row[:2])
+    if not missed:
+        return f"the nearest that can: {said}"
+    return f"no family can, and {'this' if best is mine else said} comes nearest"
 
 
 def _judged(made: Sequence[Candidate]) -> list[Candidate]:

@@ -55,7 +55,8 @@ class FabricComparison(Result):
     def cells(self) -> list[tuple[str, ...]]:
         """One line a measure: its label, then its text for every fabric; lines that differ are marked with ``*``."""
         return [
-            ((f"{measure.label} *" if _differs(texts) else measure.label), *texts) for measure, texts in self._texts()
+            ((f"{measure.label} *" if self._differs(measure, texts) else measure.label), *texts)
+            for measure, texts in self._texts()
         ]
 
     @property
@@ -63,7 +64,7 @@ class FabricComparison(Result):
         """What differs, a sentence a measure, largest against smallest where that is a ratio."""
         out = []
         for measure, texts in self._texts():
-            if not _differs(texts):
+            if not self._differs(measure, texts):
                 continue
             said = "; ".join(f"{name} {text}" for name, text in zip(self.names, texts, strict=True))
             out.append(f"{measure.label}: {said}{_ratio(measure, self.fabrics)}")
@@ -74,7 +75,7 @@ class FabricComparison(Result):
         """Of each number that differs its label, the least and the most with whose it is, and how many times."""
         out = []
         for measure, texts in self._texts():
-            if measure.value is None or not _differs(texts):
+            if measure.value is None or not self._differs(measure, texts):
                 continue
             values = [measure.value(one) for one in self.fabrics]
             known = [(value, i) for i, value in enumerate(values) if value is not None]
@@ -110,6 +111,14 @@ class FabricComparison(Result):
     def _texts(self) -> list[tuple[MeasureOf, list[str]]]:
         return [(measure, [measure.text(one) for one in self.fabrics]) for measure in MEASURES]
 
+    def _differs(self, measure: MeasureOf, texts: Sequence[str]) -> bool:
+        """Whether the fabrics differ by more than sampling may: two intervals that have nothing in common."""
+        if len(set(texts)) < 2 or measure.value is None or measure.margin is None:
+            return len(set(texts)) > 1
+        known = [(measure.value(one), measure.margin(one) or 0.0) for one in self.fabrics]
+        low, high = ([v + sign * m for v, m in known if v is not None] for sign in (-1, 1))
+        return len(low) < len(known) or max(low) > min(high)
+
     def __str__(self) -> str:
         return self.text()
 
@@ -121,10 +130,6 @@ class FabricComparison(Result):
 
     def _repr_html_(self) -> str:
         return html_table(self.title, ("", *self.names), self.cells())
-
-
-def _differs(texts: Sequence[str]) -> bool:
-    return len(set(texts)) > 1
 
 
 def _ratio(measure: MeasureOf, fabrics: Sequence[FabricNumbers]) -> str:

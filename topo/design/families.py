@@ -210,11 +210,10 @@ def _dragonfly(asked: Requirements) -> Plan:
         return _of_part(in_hosts(made, asked.rails), asked)
 
     direct = min(1.0, pair / (a * p))
-    worst = (
-        f"groups that each send to the next get {100 * direct:.3g} % of line rate by them, and by Valiant's half of "
-        "an all-to-all"
-    )
-    return Plan(build, largest, f"p={p}, a={a}, h={h}, {groups} groups, {pair} links a pair; minimal routes: {worst}")
+    worst = f"minimal routes give groups that each send to the next {100 * direct:.3g} % of line rate"
+    if direct < 0.5:
+        worst += ", Valiant's routes half of what an all-to-all gets"
+    return Plan(build, largest, f"p={p}, a={a}, h={h}, {groups} groups, {pair} links a pair; {worst}")
 
 
 def _tori(asked: Requirements) -> Iterator[tuple[int, int, int, tuple[int, ...], int]]:
@@ -274,8 +273,8 @@ def _torus(asked: Requirements) -> Plan:
     return Plan(
         build,
         largest,
-        f"{size}, {p} accelerators a switch, {links} cables to each neighbour, {switches:,} places; the largest has "
-        f"{dims} dimensions of {side}, {dims * (side // 2) + 2} hops across",
+        f"{size}, {p} accelerators a switch, {switches * p:,} in all, {links} cables to each neighbour; the largest "
+        f"has {dims} dimensions of {side}, {dims * (side // 2) + 2} hops across",
     )
 
 

@@ -21,7 +21,7 @@ class MeasureOf:
     """One line of a comparison: ``value`` is compared and ``text`` shown; ``better`` is +1 for more, -1 for less.
 
     ``head`` is the short name of a column, ``phrase`` how a sentence calls it, ``tolerance`` the relative difference
-    below which two values count as equal.
+    below which two values count as equal, ``margin`` half the interval of a value that was sampled.
     """
 
     key: str
@@ -33,6 +33,7 @@ class MeasureOf:
     phrase: str = ""
     tolerance: float = 0.0
     standing: Callable[[FabricNumbers], Standing | None] | None = None
+    margin: Callable[[FabricNumbers], Number] | None = None
 
 
 def _whole(value: float | None) -> str:
@@ -76,7 +77,7 @@ MEASURES: tuple[MeasureOf, ...] = (
     MeasureOf("n_optical", "optical cables", "optical", lambda n: _whole(n.n_optical), lambda n: n.n_optical),
     MeasureOf("n_transceivers", "transceivers", "optics", lambda n: _whole(n.n_transceivers),
               lambda n: n.n_transceivers, -1, "transceivers"),
-    MeasureOf("power_kw", "power, kW, of switches and optics", "kW", lambda n: _whole(n.power_kw),
+    MeasureOf("power_kw", "power, kW, of switches and optics", "kW", lambda n: _short(n.power_kw),
               lambda n: n.power_kw, -1, "power", 0.005, lambda n: Standing("model", "published power, without hosts")),
     MeasureOf("price", "price of switches, cables, optics", "price", lambda n: _price(n), lambda n: n.price, -1,
               "price", 0.005, lambda n: n.price_standing),
@@ -93,7 +94,7 @@ MEASURES: tuple[MeasureOf, ...] = (
               lambda n: Standing("exact", "fluid even split over all shortest paths")),
     MeasureOf("hashed_share", "permutation, ECMP hashed, of line rate", "hashed",
               lambda n: _sampled(n.hashed_share, n.hashed_margin), lambda n: n.hashed_share, 1, "hashed rate", 0.02,
-              lambda n: n.hashed_standing),
+              lambda n: n.hashed_standing, lambda n: n.hashed_margin),
     MeasureOf("n1_share", "left of the all-to-all, worst switch or cable down", "N-1", lambda n: _at_most(n),
               lambda n: n.n1_share, 1, "what N-1 leaves", 0.01,
               lambda n: n.n1_standing),

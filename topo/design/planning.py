@@ -30,10 +30,13 @@ from topo.io.written import expect_rates
 from topo.output import write_whole
 from topo.progress import part
 from topo.result import Result, Row, Standing, hidden
+from topo.view.text import plural
 
 __all__ = ["CablingPlan", "cabling_plan", "write_plan"]
 
 _POWER = Standing("model", "published power of the boxes, and their optics")
+_RACKED = Standing("model", "boxes put into racks by the rules")
+_MEASURED = Standing("model", "by tray, with slack, as sold")
 
 
 @dataclass(frozen=True)
@@ -73,15 +76,15 @@ class CablingPlan(Result):
         kinds = ", ".join(f"{count:,} of {word}" for word, count in counts.items())
         rows = [
             Row("fabric", self.fabric),
-            Row("racks", f"{self.n_racks:,} in {self.n_rows:,} rows: {kinds}"),
+            Row("racks", f"{self.n_racks:,} in {plural(self.n_rows, 'row')}: {kinds}", standing=_RACKED),
             Row("cables", self.n_cables, standing=Standing("exact", "legs of a breakout counted once")),
         ]
         if self.n_links != self.n_cables:
             rows.append(Row("links on them", self.n_links))
         rows += [
             Row("bundles (pairs of racks)", self.n_bundles),
-            Row("cable in all", self.total_m, "m", Standing("model", "by tray, with slack, as sold")),
-            Row("longest cable", f"{self.longest_m:g} m, {self.longest}"),
+            Row("cable in all", self.total_m, "m", _MEASURED),
+            Row("longest cable", f"{self.longest_m:g} m, {self.longest}", standing=_MEASURED),
         ]
         if np.isfinite(self.before_m):
             saved = 1 - self.total_m / self.before_m if self.before_m else 0.0

@@ -128,7 +128,7 @@ class Requirements:
         if self.power_kw is not None:
             limits.append(f"at most {self.power_kw:g} kW")
         if self.price is not None:
-            limits.append(f"at most {self.price:,.0f}")
+            limits.append(f"a price of at most {self.price:,.0f}")
         hosts = f"{self.n_hosts:,} hosts of {self.rails}"
         return f"{self.accelerators:,} accelerators at {format_gbps(self.gbps)}, {hosts}, {of}, {', '.join(limits)}"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from topo.errors import FormatError, InputError, ParameterError
 from topo.io.formats import FORMATS, Format
@@ -22,7 +22,7 @@ _TABLE = "schedule"
 
 
 def read(
-    path: str | Path | Sequence[str | Path],
+    path: str | Path | IO[Any] | Sequence[str | Path | IO[Any]],
     *,
     format: str | None = None,
     assume_gbps: float | str | None = None,
@@ -32,8 +32,8 @@ def read(
 ) -> Fabric:
     """The fabric in a file from outside, its format recognised from the content unless ``format`` names it.
 
-    ``-`` reads standard input; a list of paths makes one fabric, where each file is of one device. What was not
-    understood, and what was inferred, is in ``fabric.origin``.
+    ``-`` reads standard input, and an open file is read to its end; a list of paths makes one fabric, where each file
+    is of one device. What was not understood, and what was inferred, is in ``fabric.origin``.
     ``assume_gbps`` states the rate, in Gb/s one direction, of every link whose rate the file leaves open.
     ``columns`` names the columns of a cable schedule with a header of its own, by text or number from 1:
     ``{"a_node": "Von", "a_port": 2, "z_node": "Nach", "z_port": 4}``. ``hosts`` are globs of node names that are
@@ -56,7 +56,7 @@ def read(
     from topo.io.text import read_bytes, text_of
 
     chosen, rate = _checked(format, assume_gbps, columns)
-    paths = [path] if isinstance(path, (str, Path)) else list(path)
+    paths = list(path) if isinstance(path, Sequence) and not isinstance(path, str) else [path]
     if not paths:
         raise ParameterError("no file in the list of paths; give one")
     files = [read_bytes(each) for each in paths]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from topo.errors import place_in
 from topo.fabric import FORWARDS_ALL, FORWARDS_NOTHING, Fabric, LinkTable, NodeTable, Origin, PortTable
 from topo.io.descriptions import natural_key
 from topo.io.halves import ONE_END, Joined, join_halves, usual_rate
@@ -204,7 +205,7 @@ def _link_table(book: CableBook, nodes: NodeTable, ports: PortTable, joined: Joi
         cable=_shared_cables(np.asarray(book.cable_of, np.int64)[first]),
         length_m=np.asarray(book.length_m, float)[first],
         evidence=evidence,
-        source=Labels.of(book.file.get(row, book.source) for row in first.tolist())
+        source=Labels.of(book.source_of(row) for row in first.tolist())
         if book.file
         else Labels.constant(book.source, len(first)),
         line=np.asarray(book.line, np.int64)[first].astype(np.int32),
@@ -231,7 +232,7 @@ def _note_links(book: CableBook, joined: Joined) -> None:
             lines[rows],
             lambda i: book.cable_text(int(joined.a[rows[i]]), int(joined.b[rows[i]])),
             severity=severity,
-            source=lambda i: book.file.get(int(joined.line[rows[i]]), book.source),
+            source=lambda i: book.source_of(int(joined.line[rows[i]])),
         )
 
     planned = book.evidence == "planned"
@@ -268,11 +269,15 @@ def _note_repeats(book: CableBook, joined: Joined) -> None:
         again.append((said, turned, joined.other_line[turned], joined.line[turned]))
     for kind, links, rows, firsts in again:
 
-        def said_of(i: int, links: Array = links, firsts: Array = firsts) -> str:
-            cable = book.cable_text(int(joined.a[links[i]]), int(joined.b[links[i]]))
-            return f"{cable}, a duplicate of line {line[firsts[i]]}"
+        def source_of(i: int, rows: Array = rows) -> str:
+            return book.source_of(int(rows[i]))
 
-        book.notes.add_many(kind, line[rows], said_of, severity="warning")
+        def said_of(i: int, links: Array = links, rows: Array = rows, firsts: Array = firsts) -> str:
+            cable = book.cable_text(int(joined.a[links[i]]), int(joined.b[links[i]]))
+            first = place_in(book.source_of(int(firsts[i])), int(line[firsts[i]]), beside=source_of(i, rows))
+            return f"{cable}, a duplicate of {first}"
+
+        book.notes.add_many(kind, line[rows], said_of, severity="warning", source=source_of)
 
 
 def _note_shared_ports(book: CableBook, joined: Joined, lines: Array) -> None:
@@ -288,6 +293,7 @@ def _note_shared_ports(book: CableBook, joined: Joined, lines: Array) -> None:
         both_lines[claims],
         lambda i: f"{book.names[book.port_node[ports[claims[i]]]]} port {book.port_label[ports[claims[i]]]}",
         severity="warning",
+        source=lambda i: book.source_of(int(joined.line[claims[i] % len(joined.a)])),
     )
 
 
@@ -300,7 +306,8 @@ def _note_controllers(book: CableBook, joined: Joined) -> None:
     for link in np.flatnonzero(np.isin(joined.a, beyond) | np.isin(joined.b, beyond)).tolist():
         cable = book.cable_text(int(joined.a[link]), int(joined.b[link]))
         said = "port beyond the second of a management controller, which has two at most"
-        book.notes.add(said, cable, int(line[joined.line[link]]), severity="warning")
+        row = int(joined.line[link])
+        book.notes.add(said, cable, int(line[row]), severity="warning", source=book.source_of(row))
 
 
 def _note_kinds(book: CableBook, nodes: NodeTable) -> None:

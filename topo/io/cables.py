@@ -124,7 +124,7 @@ class CableBook:
     kinds_by: dict[str, int] = field(default_factory=dict)
     understood: int = 0
     odd: int = 0
-    first_odd: tuple[int, str] = (0, "")
+    first_odd: tuple[str, int, str] = ("", 0, "")
 
     def __post_init__(self) -> None:
         self.notes = NoteBook(self.source)
@@ -240,6 +240,10 @@ class CableBook:
         self.length_m.append(length_m)
         self.cable_of.append(self.cable_index.setdefault(cable, len(self.cable_index)) if cable else -1)
 
+    def source_of(self, row: int) -> str:
+        """Where the line of a cable stands: the file, one of several, or a sheet of it."""
+        return self.file.get(row, self.source)
+
     def cable_text(self, port_a: int, port_b: int) -> str:
         """A cable as people name it."""
         return " - ".join(f"{self.names[self.port_node[p]]} port {self.port_label[p]}" for p in (port_a, port_b))
@@ -248,8 +252,8 @@ class CableBook:
         """A line that cannot be used: noted, and counted against the format."""
         self.notes.add(kind, quoted(text), line, severity="warning")
         self.odd += 1
-        if not self.first_odd[0]:
-            self.first_odd = (line, f"{kind}: {quoted(text)}")
+        if not self.first_odd[1]:
+            self.first_odd = (self.notes.source, line, f"{kind}: {quoted(text)}")
 
     def refuse_misread(self, what: str) -> None:
         """Refuse a file of which less than half was understood.
@@ -257,11 +261,11 @@ class CableBook:
         :raises FormatError: with the first line that did not fit.
         """
         if self.odd > self.understood or not self.names:
-            line, text = self.first_odd
+            source, line, text = self.first_odd
             said = f"{self.odd:,} of {self.odd + self.understood:,} entries do not fit {what}"
             if not self.odd:
                 raise FormatError(f"no node and no link in it; is this {what}?", path=self.source or None)
-            raise FormatError(f"{said}, the first: {text}", path=self.source or None, line=line or None)
+            raise FormatError(f"{said}, the first: {text}", path=source or None, line=line or None)
 
     def settle_kinds(self) -> None:
         """Decide what each node is: by the caller's word, the file's, its name, then the spelling of its ports.

@@ -12,6 +12,7 @@ from topo.fabric import Fabric
 from topo.io.cables import LINK_KINDS, CableBook, Rate
 from topo.io.graphs import length_of
 from topo.io.notes import quoted
+from topo.io.port_names import expand_ports, place_of_port, side_of_port
 
 __all__ = ["is_dot", "read_dot"]
 
@@ -28,6 +29,9 @@ _FILES = frozenset({"image", "imagepath", "shapefile", "fontpath", "stylesheet",
 _MOST_PAIRS = 1_000_000
 _MOST_DEPTH = 32
 _SPEEDS = ("capacity_gbps", "speed", "bandwidth", "rate", "capacity")
+_COMPASS = frozenset({"n", "ne", "e", "se", "s", "sw", "w", "nw", "c", "_"})
+_BRACKET = re.compile("[<>]")
+_LINE_END = re.compile(r"\\[nlr]|\n")
 
 
 @dataclass(slots=True)
@@ -53,6 +57,8 @@ def is_dot(head: str) -> bool:
 def read_dot(text: str, source: str = "", *, hosts: Sequence[str] = ()) -> Fabric:
     """The planned fabric of a DOT graph: an edge a cable, ports after the colon kept as they are.
 
+    Where an edge names no port so, ``tailport`` and ``headport`` do, then a ``taillabel`` or ``headlabel`` spelled as
+    ports are; one of several ports (``E1/1,E1/2``) stands for as many cables.
     The attribute ``function`` (``type``, ``role``) of a node tells what it is, else its name, else its ports. Invisible
     edges (``style=invis``) place nodes and join nothing. Paths and pictures in attributes are never followed.
 
@@ -95,10 +101,10 @@ def _tokens(text: str, source: str) -> list[_Token]:
 
 def _html_end(text: str, at: int) -> int:
     depth = 0
-    for found in re.finditer(r"[<>]", text[at:]):
+    for found in _BRACKET.finditer(text, at):
         depth += 1 if found[0] == "<" else -1
         if not depth:
-            return at + found.end()
+            return found.end()
     return len(text)
 
 
@@ -230,12 +236,38 @@ class _Parser:
                 if not node_a or not node_b:
                     self.book.misfit("edge of a node without a name", f"{node_a} - {node_b}", a.line)
                     continue
-                ends = [
-                    self.book.port(node, port, a.line) if port else self.book.free_port(self.book.node(node, a.line))
-                    for node, port in ((node_a, port_a), (node_b, port_b))
-                ]
-                for end, side in zip(ends, ("left", "right"), strict=True):
-                    if n == 1 and said.get(f"{side}_mac"):
-                        self.book.also_called(end, said[f"{side}_mac"])
-                cable = said.get("cable", "") if n == 1 else ""
-                self.book.cable(*ends, line=a.line, rate=rate, kind=kind, length_m=length_of(said), cable=cable)
+                labels = self._labels("tail", port_a, said, a.line), self._labels("head", port_b, said, a.line)
+                legs = max(map(len, labels))
+                if any(1 < len(each) < legs or (len(each) == 1 < legs and each[0]) for each in labels):
+                    where = f"{node_a} {', '.join(labels[0])} - {node_b} {', '.join(labels[1])}"
+                    self.book.misfit("edge whose ends name different numbers of ports", where, a.line)
+                    continue
+                if legs > 1:
+                    drawn = f"{node_a} - {node_b}: {legs}"
+                    self.book.notes.add("edge that stands for several cables, its rate is that of each", drawn, a.line)
+                for leg in range(legs):
+                    ends = [
+                        self._port(node, each[leg] if leg < len(each) else "", a.line)
+                        for node, each in zip((node_a, node_b), labels, strict=True)
+                    ]
+                    for end, side in zip(ends, ("left", "right"), strict=True):
+                        if n == legs == 1 and said.get(f"{side}_mac"):
+                            self.book.also_called(end, said[f"{side}_mac"])
+                    cable = said.get("cable", "") if n == 1 else ""
+                    self.book.cable(*ends, line=a.line, rate=rate, kind=kind, length_m=length_of(said), cable=cable)
+
+    def _labels(self, side: str, port: str, said: dict[str, str], line: int) -> list[str]:
+        """The ports at one end of an edge, [""] where none is named; a label that is none is noted."""
+        stated = said.get(f"{side}port", "")
+        port = port or ("" if stated in _COMPASS else stated)
+        label = said.get(f"{side}label", "").strip()
+        if not label or label == port:
+            return [port]
+        ports = expand_ports(_LINE_END.sub(",", label))
+        if port or not all(side_of_port(each) or place_of_port(each).cage >= 0 for each in ports):
+            self.book.notes.add("label at the end of an edge, not taken for a port", quoted(label, 40), line)
+            return [port]
+        return ports
+
+    def _port(self, node: str, label: str, line: int) -> int:
+        return self.book.port(node, label, line) if label else self.book.free_port(self.book.node(node, line))

@@ -53,7 +53,7 @@ class Format:
 FORMATS: tuple[Format, ...] = (
     Format(
         "native",
-        "topo's own: every column, group and note kept; a million endpoints in two seconds",
+        "topo's own: every column, group and note kept",
         "topo.io.native",
         "is_native",
         "read_native",
@@ -302,7 +302,8 @@ FORMATS: tuple[Format, ...] = (
     Format(
         "schedule",
         "Point-to-point cable schedule: CSV, XLSX or UFM's NDT, a node and a port for either end; other headers are "
-        "named with columns=",
+        "named with columns=; how many legs a port splits into, where no part says it, is learnt from the switch's "
+        "other split ports",
         "topo.io.schedule",
         "is_schedule",
         "read_schedule",

@@ -136,7 +136,7 @@ def _shape(book: CableBook, text: str) -> _Shape:
             continue
         book.understood += 1
     if book.odd > book.understood:
-        line, said = book.first_odd
+        _, line, said = book.first_odd
         raise FormatError(f"mostly lines that do not fit htsim, the first: {said}", path=book.source or None, line=line)
     stray = sorted(set(shape.tiers) - set(range(shape.top.get("tiers", 0))))
     if stray:

@@ -12,6 +12,7 @@ from topo.io.descriptions import natural_key
 from topo.io.infer_rails import rails_of
 from topo.io.infer_tiers import Wiring, components, switch_tiers
 from topo.table import Array, Labels
+from topo.view.text import plural
 
 __all__ = ["infer_structure", "pods_of"]
 
@@ -57,9 +58,9 @@ def _say_tiers(wiring: Wiring, tier: Array, said: list[str], notes: list[str]) -
     count = np.bincount(tier[wiring.is_switch], minlength=2)
     parts = [f"{n:,} {_TIER_NAMES.get(t, f'of tier {t}')}" for t, n in enumerate(count.tolist()) if t and n]
     if parts:
-        said.append(f"tiers are distances from the endpoints: {', '.join(parts)} switch(es)")
+        said.append(f"tiers are distances from the endpoints: switches {', '.join(parts)}")
     if count[0]:
-        notes.append(f"{count[0]:,} switch(es) reach no endpoint; their tier is unknown and stays 0")
+        notes.append(f"no endpoint is reached from {plural(int(count[0]), 'switch')}; the tier is unknown and stays 0")
     low, high = tier[wiring.a], tier[wiring.b]
     odd = int(((low > 0) & (high > 0) & (np.abs(low - high) != 1)).sum())
     if odd:

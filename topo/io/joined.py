@@ -16,8 +16,10 @@ from topo.io.descriptions import natural_key
 from topo.io.infer import infer_structure
 from topo.table import Array, Labels, appended
 
-__all__ = ["one_fabric"]
+__all__ = ["NOTHING_NEW", "one_fabric"]
 
+NOTHING_NEW = "every cable in it is in a file before it"
+"""How the note begins on a file that adds no cable."""
 _OF_A_PART = re.compile(r"tiers are distances|\d+ (?:rail|plane|pod)s?\b|no host is known|\d+ switch\(es\) reach no")
 """What was inferred of a part alone, and is inferred anew of the whole."""
 
@@ -71,7 +73,7 @@ def _joined(one: Fabric, other: Fabric) -> Fabric:
         one.origin,
         sources=(*one.origin.sources, *other.origin.sources),
         assumptions=tuple(dict.fromkeys((*one.origin.assumptions, *other.origin.assumptions))),
-        notes=(*one.origin.notes, *other.origin.notes, *_unlike(one, other, node)),
+        notes=(*one.origin.notes, *other.origin.notes, *_unlike(one, other, node), *_repeated(one, other, links)),
     )
     return replace(one, nodes=whole, ports=ports, links=links, origin=origin)
 
@@ -120,6 +122,15 @@ def _unlike(one: Fabric, other: Fabric, node: Array) -> tuple[Note, ...]:
     source = other.origin.sources[0] if other.origin.sources else ""
     said = "is a host in one file and a switch in another; the first holds"
     return tuple(Note(f"{other.nodes.name[row]} {said}", source, severity="warning") for row in unlike.tolist())
+
+
+def _repeated(one: Fabric, other: Fabric, links: LinkTable) -> tuple[Note, ...]:
+    """A file that adds no cable: a copy of another, most likely."""
+    if len(links) > len(one.links):
+        return ()
+    source = other.origin.sources[0] if other.origin.sources else other.name
+    said = f"{NOTHING_NEW}: its {len(other.links):,} count once; is it a copy?"
+    return (Note(said, source, severity="warning"),)
 
 
 def _devices(fabric: Fabric) -> list[str]:

@@ -62,6 +62,7 @@ def read_kubernetes(text: str, source: str = "", *, levels: Sequence[str] | None
     blocks stay two. ``levels`` names the labels from the highest down; else those of a Kueue ``Topology`` object in
     the same file, else a known family (:data:`FAMILIES`). The accelerator label is the scale-up domain, whole. A clique
     number without its cluster names no domain, as unrelated racks bear the same one; it is noted. Links state no rate.
+    Where only that label is there, the hosts and their domains are read alone, with a note and without a link.
 
     >>> import json
     >>> labels = [{"b": "b1", "r": f"r{i // 2}"} for i in range(4)]
@@ -86,7 +87,9 @@ def read_kubernetes(text: str, source: str = "", *, levels: Sequence[str] | None
     book = CableBook(source, "read_kubernetes")
     if len(labels) < len(nodes):
         book.notes.add(f"{len(nodes) - len(labels):,} node(s) stand twice, the last holds", severity="warning")
-    chosen = list(levels) if levels is not None else _levels_of(objects, labels, source)
+    chosen = list(levels) if levels is not None else _levels_of(objects, labels)
+    if not chosen and levels is None:
+        return _islands(book, text, labels)
     return _fabric(book, text, labels, [level for level in chosen if level != _HOSTNAME])
 
 
@@ -109,7 +112,8 @@ def _labels(node: dict[str, Any]) -> dict[str, str]:
     return {clean(key): clean(str(value)) for key, value in labels.items() if value} if isinstance(labels, dict) else {}
 
 
-def _levels_of(objects: list[dict[str, Any]], labels: dict[str, dict[str, str]], source: str) -> list[str]:
+def _levels_of(objects: list[dict[str, Any]], labels: dict[str, dict[str, str]]) -> list[str]:
+    """The labels of the tiers, the highest first; none where no Topology and no family names them."""
     for each in objects:
         spec = each.get("spec")
         if each.get("kind") == "Topology" and isinstance(spec, dict) and isinstance(spec.get("levels"), list):
@@ -118,13 +122,34 @@ def _levels_of(objects: list[dict[str, Any]], labels: dict[str, dict[str, str]],
     for family in FAMILIES:
         if sum(family[-1] in each for each in labels.values()) * 2 > len(labels):
             return [level for level in family if any(level in each for each in labels.values())]
-    seen = sorted({key for each in labels.values() for key in each})
-    said = ", ".join(seen[:12]) + (f" and {len(seen) - 12} more" if len(seen) > 12 else "")
-    raise FormatError(
-        f"no label of the nodes is known to name a tier; there are: {said or 'none'}. Name them with levels=[...], the "
-        "highest first",
-        path=source or None,
+    return []
+
+
+def _islands(book: CableBook, text: str, labels: dict[str, dict[str, str]]) -> Fabric:
+    """The hosts and their scale-up domains, where no label names a tier.
+
+    :raises FormatError: no domain either; the labels that are there are told.
+    """
+    domains = _domains(book, text, labels)
+    if not domains:
+        seen = sorted({key for each in labels.values() for key in each})
+        said = ", ".join(seen[:12]) + (f" and {len(seen) - 12} more" if len(seen) > 12 else "")
+        raise FormatError(
+            f"no label of the nodes is known to name a tier; there are: {said or 'none'}. Name them with levels=[...], "
+            "the highest first",
+            path=book.source or None,
+        )
+    for name in labels:
+        book.node(name, kind="host", domain=domains.get(name, ""))
+    outside = len(labels) - len(domains)
+    book.notes.add(
+        "no label of the nodes names a tier: scale-up domains alone are read, without a switch or a link; name the "
+        "labels of the tiers with levels=",
+        severity="warning",
     )
+    if outside:
+        book.notes.add(f"{outside:,} of {len(labels):,} nodes are in no scale-up domain", severity="warning")
+    return book.to_fabric(infer=False)
 
 
 def _domains(book: CableBook, text: str, labels: dict[str, dict[str, str]]) -> dict[str, str]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from topo.errors import FormatError, InputError
+from topo.errors import FormatError, InputError, sheet_of
 from topo.fabric import Fabric
 from topo.io.cables import CableBook, Rate
 from topo.io.halves import MISSING
@@ -61,9 +61,11 @@ def read_schedule(
 
     The header is found in the first 50 rows; many spellings are known (``A-Node Name, A-Port, Z-Node Name, Z-Port``,
     ``StartDevice, StartPort, EndDevice, EndPort``, ``Source, Rack, ..., Port, Destination, ...``), and ``columns``
-    names them otherwise: a role (:data:`topo.io.schedule_columns.ROLES`) to a header text or a column number. A
-    cable listed from both ends is one; a cell ``11,12`` names the ports of a breakout. A bare speed of 1000, 10000,
-    ... is Mb/s, any other Gb/s. ``hosts`` are globs of node names that are hosts, where words do not tell.
+    names them otherwise: a role (:data:`topo.io.schedule_columns.ROLES`) to a header text or a column number. A cable
+    listed from both ends is one; a cell ``11,12`` names the ports of a breakout. A schedule does not say how many legs
+    a port splits into: the checks of wiring learn it from the switch's other split ports, where no part says it. A bare
+    speed of 1000, 10000, ... is Mb/s, any other Gb/s. ``hosts`` are globs of node names that are hosts, where words do
+    not tell.
 
     >>> fabric = read_schedule('''A-Node Name,A-Port,Z-Node Name,Z-Port,Speed,Length
     ... leaf-1,1/1/1,dgx-01,HCA-1,400G,3m
@@ -79,7 +81,7 @@ def read_schedule(
     pages: list[tuple[_Page, list[Row]]] = []
     refused: tuple[int, Sequence[str], str] | None = None
     for name, rows in _pages(text, None, source):
-        place = f"{source}[{name}]" if name else source
+        place = sheet_of(source, name) if name else source
         listed = list(rows)
         header = _header(listed, columns, place)
         if header is None:
@@ -88,7 +90,7 @@ def read_schedule(
             if name:
                 book.notes.add("sheet without a header of a cable schedule, not read", name, severity="warning")
             continue
-        pages.append((_Page(book, header, name), listed))
+        pages.append((_Page(book, header, name, place), listed))
     twins = _twins(pages)
     for page, listed in pages:
         page.twins = twins
@@ -101,7 +103,7 @@ def read_schedule(
         raise unknown_header(cells, line, place)
     if not book.names and not book.odd:
         said = f"a header and no cable under it: {_listed(pages[0][0].header.text.values())}"
-        raise FormatError(said, path=source or None, line=pages[0][0].header.line)
+        raise FormatError(said, path=pages[0][0].source or None, line=pages[0][0].header.line)
     book.refuse_misread("a cable schedule")
     return book.to_fabric()
 
@@ -131,7 +133,8 @@ def _pages(text: str, most: int | None, source: str = "") -> Iterator[tuple[str,
         return
     for page in text[1:].split(f"\n{PAGE}"):
         name, _, body = page.partition("\n")
-        yield name.strip() or "sheet", _rows(body, ",", most, source)
+        name = name.strip() or "sheet"
+        yield name, _rows(body, ",", most, sheet_of(source, name))
 
 
 def _delimiter(text: str) -> str:
@@ -169,6 +172,7 @@ class _Page:
     book: CableBook
     header: Header
     name: str
+    source: str
     extra: int = 0
     mbps: int = 0
     twins: set[str] = field(default_factory=set)
@@ -177,7 +181,7 @@ class _Page:
 
     def read(self, rows: Sequence[Row]) -> None:
         """Every row below the header."""
-        said = f"sheet {self.name!r}: " if self.name else ""
+        whole, self.book.notes.source = self.book.notes.source, self.source
         for line, cells in rows:
             if line <= self.header.line:
                 continue
@@ -188,15 +192,17 @@ class _Page:
                 continue
             self._row(cells, line)
         for column in self.header.said:
-            self.book.notes.add(f"{said}{column}", severity="warning")
+            self.book.notes.add(column, severity="warning")
         if self.header.unused:
             names = ", ".join(quoted(name, 40) for name in self.header.unused[:12])
-            self.book.notes.add(f"{said}columns of no use here: {names}")
+            self.book.notes.add(f"columns of no use here: {names}")
         if "a_unit" in self.header.column or "z_unit" in self.header.column:
-            self.book.notes.add(f"{said}rack units are read over: a fabric knows racks only")
+            self.book.notes.add("rack units are read over: a fabric knows racks only")
         if self.extra:
-            self.book.notes.add(f"{said}cells in columns without a header, not used: {self.extra:,}")
+            self.book.notes.add(f"cells in columns without a header, not used: {self.extra:,}")
+        self.book.notes.source = whole
         if self.mbps:
+            said = f"sheet {self.name!r}: " if self.name else ""
             self.book.assumptions.append(f"{said}{self.mbps:,} bare speeds such as 40000 are Mb/s")
 
     def _row(self, cells: Sequence[str], line: int) -> None:
@@ -215,7 +221,7 @@ class _Page:
         a, z = self._ports("a", cells, a_node, a_port, line), self._ports("z", cells, z_node, z_port, line)
         label = cell(cells, "cable")
         if len(a) == len(z) == 1:
-            self.book.cable(a[0], z[0], line=line, rate=rate, length_m=length, cable=label)
+            self.book.cable(a[0], z[0], line=line, rate=rate, length_m=length, cable=label, file=self.source)
             return
         self._breakout(a, z, line, rate, length, label)
 
@@ -258,8 +264,10 @@ class _Page:
                 book.notes.add(said, node, line, severity="warning")
         kind, part = cell(cells, f"{side}_kind"), cell(cells, f"{side}_part")
         row = book.node(node, line, kind=kind, rack=rack, part=part) if kind or rack or part else book.node(node, line)
-        ports = expand_ports(port)
-        return [book.port(row, f"{slot}:{text}" if slot else text, line) for text in ports]
+        ports = [book.port(row, f"{slot}:{text}" if slot else text, line) for text in expand_ports(port)]
+        if len(ports) == 1:
+            book.also_called(ports[0], cell(cells, f"{side}_mac"), cell(cells, f"{side}_description"))
+        return ports
 
     def _breakout(self, a: list[int], z: list[int], line: int, rate: Rate, length: float, label: str) -> None:
         """The legs of one cable; a single port at one end serves all legs of the other as ports of its own."""
@@ -273,7 +281,7 @@ class _Page:
         each = Rate(rate.gbps / legs, rate.status)
         a, z = (self._legs(ports, legs) for ports in (a, z))
         for near, far in zip(a, z, strict=True):
-            book.cable(near, far, line=line, rate=each, length_m=length, cable=label)
+            book.cable(near, far, line=line, rate=each, length_m=length, cable=label, file=self.source)
         book.notes.add("breakout of one cable into several ports, its rate shared equally", f"{legs} legs", line)
 
     def _legs(self, ports: list[int], legs: int) -> list[int]:

@@ -12,10 +12,10 @@ from topo.io.notes import quoted
 __all__ = ["ROLES", "Header", "header_of", "stated_header", "words_of"]
 
 NEEDED = ("a_node", "a_port", "z_node", "z_port")
-_SIDED = ("node", "port", "rack", "unit", "slot", "kind", "part")
+_SIDED = ("node", "port", "rack", "unit", "slot", "kind", "part", "mac", "description")
 _WHOLE = ("speed", "length", "cable", "length_unit")
 ROLES = (*(f"{side}_{role}" for side in "az" for role in _SIDED), *_WHOLE)
-"""What a column can be: a_node, a_port, z_node, z_port, and beside these racks, units, speed, length, cable, ..."""
+"""What a column can be: a_node, a_port, z_node, z_port, and beside these racks, units, MAC addresses, speed, ..."""
 
 _SIDE_A = frozenset({"a", "start", "source", "src", "from", "local", "near", "left"})
 _SIDE_Z = frozenset(
@@ -32,6 +32,8 @@ _SPELLINGS = {
     "unit": "u|u height|ru|u position|unit|rack unit|u location|elevation|rack u|u pos|u no",
     "slot": "slot",
     "kind": "type|node type|device type|role|node role|device role|kind",
+    "mac": "mac|mac address|mac addr|port mac|port mac address|interface mac|nic mac|hca mac|hwaddr|hw address",
+    "description": "description|descr|desc|port description|interface description|alias|ifalias",
     "part": "model|part|hwsku|hw sku|part number|node model|device model|sku",
 }
 _PHRASES = {phrase: role for role, phrases in _SPELLINGS.items() for phrase in phrases.split("|")}
@@ -125,7 +127,7 @@ def header_of(cells: Sequence[str], line: int) -> Header | None:
         if role in _WHOLE:
             found.setdefault(role, []).append(i)
             continue
-        if not role:
+        if not role or (role == "description" and not side):  # without a side it is one of the cable
             unused += [cells[i].strip()] if cells[i].strip() else []
             continue
         if (

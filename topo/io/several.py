@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -76,6 +77,7 @@ class _Reading:
         self._unknown: TopoError | None = None
         self._together: dict[str, list[tuple[str, str]]] = {}
         self._alone: list[Fabric] = []
+        self._met: dict[bytes, str] = {}
         self.notes: list[Note] = []
 
     def take(self, path: str | Path, named: bool) -> None:
@@ -91,8 +93,16 @@ class _Reading:
             return
         if row.read_many:
             self._together.setdefault(row.name, []).append((text_of(data, source), source))
-        else:
-            self._alone.append(self._one(data, source, row))
+            return
+        digest = hashlib.sha256(data).digest()
+        if digest in self._met:
+            said = f"the same content as {self._met[digest]}"
+            if named:
+                raise InputError(f"{said}; give one of the two", path=str(path))
+            self.notes.append(Note(f"left out: {said}", str(path), severity="warning"))
+            return
+        self._met[digest] = str(path)
+        self._alone.append(self._one(data, source, row))
 
     def _taken(self, row: Format) -> dict[str, Any]:
         return {name: value for name, value in self._options.items() if name in row.options}

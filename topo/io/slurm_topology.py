@@ -162,7 +162,7 @@ def parse_slurm_topology(text: str, book: CableBook) -> SlurmTopology:
             if total > _MOST_NAMES:
                 raise InputError(f"more than {_MOST_NAMES:,} names in all", path=book.source or None, line=number)
     if odd > good:
-        line_number, shown = book.first_odd
+        _, line_number, shown = book.first_odd
         raise FormatError(
             f"{odd:,} of {odd + good:,} lines do not fit a topology.conf, the first: {shown}",
             path=book.source or None,

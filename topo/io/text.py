@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import sys
 from pathlib import Path
+from typing import IO, Any
 
 from topo.errors import InputError
 
@@ -23,12 +24,14 @@ def read_text(path: str | Path, *, limit: int = LIMIT_BYTES) -> tuple[str, str]:
     return text_of(data, source), source
 
 
-def read_bytes(path: str | Path, *, limit: int = LIMIT_BYTES) -> tuple[bytes, str]:
-    """The bytes of a file, or of standard input for ``-``, and the name it goes by in notes.
+def read_bytes(path: str | Path | IO[Any], *, limit: int = LIMIT_BYTES) -> tuple[bytes, str]:
+    """The bytes of a file, an open one, or of standard input for ``-``, and the name it goes by in notes.
 
     :raises InputError: no such file, a folder, unreadable, larger than ``limit`` bytes, or empty.
     """
     source = "<stdin>" if str(path) == "-" else str(path)
+    if not isinstance(path, (str, Path)):
+        source = str(getattr(path, "name", "<stream>"))
     try:
         data = _bytes(path, limit)
     except FileNotFoundError:
@@ -55,7 +58,10 @@ def text_of(data: bytes, source: str) -> str:
     return text_of_workbook(data, source) if is_workbook(data) else decode(data)
 
 
-def _bytes(path: str | Path, limit: int) -> bytes:
+def _bytes(path: str | Path | IO[Any], limit: int) -> bytes:
+    if not isinstance(path, (str, Path)):
+        said = path.read(limit + 1)
+        return said.encode("utf-8", errors="surrogatepass") if isinstance(said, str) else bytes(said)
     if str(path) == "-":
         return sys.stdin.buffer.read(limit + 1)
     with Path(path).open("rb") as file:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from topo.document import nearest
 from topo.errors import ParameterError
 
-__all__ = ["SWITCHES", "PortMode", "SwitchPart", "switch_part"]
+__all__ = ["SWITCHES", "PortMode", "SwitchPart", "part_called", "switch_part"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,3 +135,13 @@ def switch_part(name: str) -> SwitchPart:
         if part.name == name:
             return part
     raise ParameterError(f"{name!r} is not a known switch{nearest(name, (part.name for part in SWITCHES))}")
+
+
+def part_called(text: str) -> SwitchPart | None:
+    """The switch that a file means by a model or an order number: the known name in any capitals, inside other words.
+
+    >>> part_called("MQM9700-NS2F") is switch_part("qm9700"), part_called("SN2201")
+    (True, None)
+    """
+    plain = text.lower()
+    return next((part for part in SWITCHES if part.name in plain), None)

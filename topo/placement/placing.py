@@ -107,7 +107,7 @@ class PlacementFound(Result):
         rows = [
             Row("objective", self.objective),
             Row("value", self.value, _UNITS[self.objective], self.standing),
-            Row("lower bound", self.lower_bound, _UNITS[self.objective]),
+            Row("lower bound", self.lower_bound, _UNITS[self.objective], Standing("lower bound")),
             Row("gap", gap),
             Row("hosts", folded(self.hosts)),
             Row("hosts by leaf group", ", ".join(f"{name} {count}" for name, count in self.leaf_counts.items())),

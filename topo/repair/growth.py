@@ -124,7 +124,7 @@ def grow_fabric(old: Fabric, new: Fabric, *, require: float = 0.5) -> Growth:
         raise ParameterError(f"require is {require:g}; it is the part of the old capacity to keep, from 0 to 1")
     plan = planned_jobs(old, new)
     capacity = Capacity(plan.comparison, old.endpoints)
-    at_a_time, acts, rounds = scheduled(plan, capacity, require)
+    at_a_time, acts, rounds = scheduled(plan, capacity, require, _exchanged(old, new))
     steps = []
     for n, (act, because) in enumerate(acts, 1):
         cable, leaves, enters, text = step_texts(plan.comparison.both, plan.jobs[act.job], act.kind)
@@ -138,3 +138,15 @@ def grow_fabric(old: Fabric, new: Fabric, *, require: float = 0.5) -> Growth:
         least_of(rounds), how, at_a_time, tuple(rounds), tuple(plan.targets), plan.how, plan.renamed, plan.notes,
         tuple(steps), tuple(plan.jobs), tuple(act for act, _ in acts), plan.comparison,
     )  # fmt: skip
+
+
+def _exchanged(old: Fabric, new: Fabric) -> str:
+    """The question whether the two were exchanged, where the new one is the smaller; else ''."""
+    n_old, n_new = len(old.endpoints), len(new.endpoints)
+    if n_new >= n_old:
+        return ""
+    return (
+        f"{new.name}, which is to be, has {plural(n_new, 'endpoint')} and is smaller than {old.name}, which is there, "
+        f"with {n_old:,}; were the two exchanged? Give the larger one as the new and the smaller one as the old "
+        "(topo plan LARGER --from SMALLER); if it is to shrink, "
+    )

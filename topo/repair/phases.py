@@ -53,12 +53,15 @@ Done = list[tuple[Act, tuple[int, str]]]
 """Acts in order, each with the number of the phase it is done in and why."""
 
 
-def scheduled(plan: Plan, capacity: Capacity, require: float) -> tuple[int, list[tuple[Act, str]], list[Round]]:
+def scheduled(
+    plan: Plan, capacity: Capacity, require: float, first: str = ""
+) -> tuple[int, list[tuple[Act, str]], list[Round]]:
     """How many cables of a switch are out at a time, the acts, and what is left in each round.
 
     As many as leave ``require`` of every switch's uplinks are tried first, then fewer.
 
-    :raises ParameterError: no number keeps what is required; the message has the nearest that works.
+    :raises ParameterError: no number keeps what is required; the message has the nearest that works,
+        behind what ``first`` says.
     """
     jobs, both = plan.jobs, plan.comparison.both
     stays = both.ports.node[[jobs[i].kept for unit in _units(plan, of_hosts=False) for i in unit]]
@@ -84,8 +87,8 @@ def scheduled(plan: Plan, capacity: Capacity, require: float) -> tuple[int, list
             best, worst = least, min(rounds, key=lambda one: least_of([one]))
     assert worst is not None
     raise ParameterError(
-        f"{100 * require:.4g} % of the capacity cannot be kept: the gentlest order leaves {100 * best:.4g} %, in round "
-        f"{worst.number} ({worst.what}); the nearest that works is require {math.floor(best * 1000) / 1000:g}"
+        f"{first}{100 * require:.4g} % of the capacity cannot be kept: the gentlest order leaves {100 * best:.4g} %, "
+        f"in round {worst.number} ({worst.what}); the nearest that works is require {math.floor(best * 1000) / 1000:g}"
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from topo.errors import DisconnectedError, InputError, TopoError
 from topo.report.content import Facts, Grid, Picture, Section, Text
 from topo.report.cut import cut_grids, sides
-from topo.result import Row
+from topo.result import Row, Standing
 from topo.units import format_gbps, format_number
 from topo.view.family import draw_fabric
 from topo.view.text import plural, sentence
@@ -57,12 +57,13 @@ def inventory_section(answer: Inventory | TopoError) -> Section:
     apart = ("fabric", "note", "links", "cables", "host links", "fabric links")
     taken = {row.label for row in answer.paths.rows()} | set(apart)
     plain = [row for row in answer.rows() if row.label not in taken and not _in_a_grid(row.label, answer)]
-    counts = [
-        Row("host links (endpoint or adapter to switch)", answer.n_host_links),
-        Row("fabric links (switch to switch)", answer.n_fabric_links),
-        Row("links of every kind", answer.n_links),
-        Row("cables (a breakout is one)", answer.n_cables),
-    ]
+    numbers = {
+        "host links (endpoint or adapter to switch)": answer.n_host_links,
+        "fabric links (switch to switch)": answer.n_fabric_links,
+        "links of every kind": answer.n_links,
+        "cables (a breakout is one)": answer.n_cables,
+    }
+    counts = [Row(label, n, standing=Standing("exact", "counted")) for label, n in numbers.items()]
     items: list[Text | Facts | Grid] = [Facts((*plain, *counts))]
     if answer.switch_groups:
         items.append(_switch_grid(answer))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -87,7 +88,16 @@ def _grids(bill: Bill) -> Iterator[Grid]:
 
 
 def _cells(line: BillLine) -> tuple[str, ...]:
-    return line.item, line.use, f"{line.count:,}", format_number(line.power_kw, 5), _money([line])
+    return line.item, line.use, f"{line.count:,}", _kilowatts(line.power_kw), _money([line])
+
+
+def _kilowatts(power: float) -> str:
+    """To ten watts, so that the lines add up to the total.
+
+    >>> _kilowatts(20889.6), _kilowatts(0.0105), _kilowatts(384)
+    ('20,889.6', '0.01', '384')
+    """
+    return f"{power:,.2f}".rstrip("0").rstrip(".") if math.isfinite(power) else "-"
 
 
 def _money(lines: list[BillLine]) -> str:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
+import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from topo.design.compare import FabricComparison, compare_fabrics
 from topo.report.assemble import make_report
 from topo.report.content import Grid, Section, Text
+from topo.report.explaining import explain as explanation
 from topo.report.markdown import markdown
 from topo.report.page import html_page
+from topo.report.sections import explanations_section
 from topo.view.text import sentence
 
 if TYPE_CHECKING:
@@ -21,9 +24,13 @@ __all__ = ["comparison_page", "comparison_sections"]
 _OF_EACH = ("goodput", "main-numbers", "tiers")
 
 
-def comparison_sections(found: FabricComparison, fabrics: Sequence[Fabric]) -> list[Section]:
-    """The table of measures with its standings, then three sections of each fabric under its name."""
-    note = "* differs. " + " ".join(f"{text}." for text in found.legend)
+def comparison_sections(found: FabricComparison, fabrics: Sequence[Fabric], *, explain: bool = False) -> list[Section]:
+    """The table of measures with its standings, then three sections of each fabric under its name.
+
+    ``explain`` adds three sentences about the comparison and about each answer of these sections.
+    """
+    explained = [explanation(found)] if explain else []
+    note = "* differs. " * bool(found.differences) + " ".join(f"{text}." for text in found.legend)
     sections = [
         Section("sides", "Side by side", [Grid(found.head, tuple(found.cells()), "", note.strip())]),
         Section("differences", "What differs", [_differences(found)]),
@@ -32,10 +39,12 @@ def comparison_sections(found: FabricComparison, fabrics: Sequence[Fabric]) -> l
     if found.not_computed:
         sections.append(Section("missing", "Not computed", [Text(sentence(text)) for text in found.not_computed]))
     for i, (name, fabric) in enumerate(zip(found.names, fabrics, strict=True), 1):
-        for section in make_report(fabric, sections=_OF_EACH).sections:
+        made = make_report(fabric, sections=_OF_EACH)
+        explained += [replace(one, of=f"{name}: {one.of}") for one in made.explanations if explain]
+        for section in made.sections:
             title = f"{name}: {section.title}"
-            sections.append(dataclasses.replace(section, key=f"{section.key}-{i}", title=title))
-    return sections
+            sections.append(replace(section, key=f"{section.key}-{i}", title=title))
+    return [*sections, explanations_section(explained)] if explain else sections
 
 
 def _differences(found: FabricComparison) -> Grid | Text:
@@ -49,8 +58,8 @@ def _standings(found: FabricComparison) -> Grid:
     return Grid(("what", "of", "standing"), rows)
 
 
-def comparison_page(fabrics: Sequence[Fabric], format: str = "html") -> str:
-    """The comparison as ``html``, ``md`` or ``json``.
+def comparison_page(fabrics: Sequence[Fabric], format: str = "html", *, explain: bool = False) -> str:
+    """The comparison as ``html``, ``md`` or ``json``; with ``explain`` three sentences about each of its answers.
 
     >>> import topo
     >>> text = comparison_page([topo.leaf_spine(4, 4, 4), topo.leaf_spine(4, 2, 4)], "md")
@@ -59,8 +68,9 @@ def comparison_page(fabrics: Sequence[Fabric], format: str = "html") -> str:
     """
     found = compare_fabrics(list(fabrics))
     if format == "json":
-        return found.to_json()
+        more = {"explanations": [explanation(found).to_dict()]} if explain else {}
+        return json.dumps({**found.to_dict(), **more}, indent=2, ensure_ascii=False, allow_nan=False)
     title = " beside ".join(found.names)
-    sections = comparison_sections(found, fabrics)
+    sections = comparison_sections(found, fabrics, explain=explain)
     said = f"{len(found.differences):,} of the measures differ." if found.differences else "No measure differs."
     return html_page(title, said, sections) if format == "html" else markdown(title, sections)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from topo.errors import ParameterError
 from topo.report.explanations import EXPLANATIONS
-from topo.result import Result, Row
+from topo.result import Result
 
 __all__ = ["Explanation", "explain"]
 
@@ -62,11 +62,12 @@ def explain(result: Result) -> Explanation:
 
 
 def _main_number(result: Result) -> str:
-    """The first row that has a standing, else the first of all."""
+    """The row that is the answer in short: one that has a standing, else the first of all."""
     rows = result.rows()
-    row: Row | None = next((row for row in rows if row.standing is not None), rows[0] if rows else None)
-    if row is None:
+    known = [row for row in rows if row.standing is not None]
+    if not rows:
         return ""
+    row = known[result.main_row] if known else rows[0]
     standing = f", {row.standing.kind}" if row.standing is not None else ""
     return f"; {row.label.strip()}: {row.text()}{standing}".rstrip(".")
 

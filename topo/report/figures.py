@@ -117,13 +117,15 @@ def main_rows(
     bisection: Bisection | TopoError,
 ) -> list[Row]:
     """The main numbers line by line, each with unit, direction and standing."""
-    rows = [Row("endpoints", f"{len(fabric.endpoints):,}{_rate_text(fabric)}")]
+    counted = Standing("exact", "counted")
+    rows = [Row("endpoints", f"{len(fabric.endpoints):,}{_rate_text(fabric)}", standing=counted)]
     if not isinstance(inventory, TopoError):
         tiers = ", ".join(f"{group.n_switches:,} {group.tier_name}" for group in inventory.switch_groups)
+        switches = f"{inventory.switches_text} ({tiers})" if tiers else inventory.switches_text
         rows += [
-            Row("hosts", inventory.n_hosts),
-            Row("switches", f"{inventory.switches_text} ({tiers})" if tiers else inventory.switches_text),
-            Row("links", _links_text(inventory)),
+            Row("hosts", inventory.n_hosts, standing=counted),
+            Row("switches", switches, standing=counted),
+            Row("links", _links_text(inventory), standing=counted),
         ]
         if inventory.n_one_sided_links:
             told = Standing("warning", "they count as carrying nothing unless --one-sided takes them as there")

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from topo.analysis.collisions.answer import Estimate, figure
 from topo.errors import TopoError
+from topo.fabric import FORWARDS_NOTHING
 from topo.parts.forwarding import infiniband_assumption
 from topo.report.answers import why_not
 from topo.report.asked import LeftOut
@@ -162,8 +163,11 @@ def _fullest(fabric: Fabric, loads: LinkLoads, full: Array) -> Grid:
 
 def _strips(fabric: Fabric, loads: LinkLoads, full: Array) -> list[Strip]:
     """One strip for each pair of tiers and direction that carries something, the switches across, their links down."""
-    arcs = np.flatnonzero(loads.capacity_gbps > 0)
-    tier = fabric.nodes.tier.astype(np.int64)
+    nodes = fabric.nodes
+    # What neither sends nor forwards, such as an engine inside a switch, is no end of a strip.
+    carries = nodes.is_endpoint | (nodes.forwards != FORWARDS_NOTHING)
+    arcs = np.flatnonzero((loads.capacity_gbps > 0) & carries[fabric.arc_source] & carries[fabric.arc_target])
+    tier = nodes.tier.astype(np.int64)
     source, target = fabric.arc_source[arcs].astype(np.int64), fabric.arc_target[arcs].astype(np.int64)
     stages = sorted(set(zip(tier[source].tolist(), tier[target].tolist(), strict=True)), key=_upward_first)
     out = []

@@ -95,8 +95,14 @@ def _items(answer: GoodputAnswers) -> Iterator[Text | Facts | Grid | Picture]:
     caption = "Each bar is what is left with this effect and all above it; behind it, what the effect took"
     yield Picture(draw_waterfall(bars, unit="Gb/s of an endpoint", title=found.title, alt=alt), caption)
     known = Standing(found.levels[-1].standing.kind, bars[-1].standing.partition(": ")[2])
-    rows = [Row("goodput, one direction", found.goodput_gbps, "Gb/s", known), Row("time", 1e3 * found.time_s, "ms")]
-    yield Facts((*rows, Row("busbw, as nccl-tests prints", found.busbw_gbyte_s, "GB/s")))
+    follows = Standing(known.kind, "follows from the goodput")
+    yield Facts(
+        (
+            Row("goodput, one direction", found.goodput_gbps, "Gb/s", known),
+            Row("time", 1e3 * found.time_s, "ms", follows),
+            Row("busbw, as nccl-tests prints", found.busbw_gbyte_s, "GB/s", follows),
+        )
+    )
     grid = tuple(
         (one.algorithm, f"{format_number(1e3 * one.time_s, 4)} ms", f"{100 * one.latency_s / one.time_s:.0f} %",
          f"{format_number(one.busbw_gbyte_s, 4)} GB/s", one.binding or "-")
@@ -104,7 +110,8 @@ def _items(answer: GoodputAnswers) -> Iterator[Text | Facts | Grid | Picture]:
     )  # fmt: skip
     yield _by_size(answer.beside)
     head = ("algorithm", "time", "of it latency", "busbw", "what binds")
-    yield Grid(head, grid, "An all-reduce of 1 GiB over the same ranks, flows spread evenly")
+    note = f"Standing: {answer.beside[0].standing}."
+    yield Grid(head, grid, "An all-reduce of 1 GiB over the same ranks, flows spread evenly", note)
     yield Text(f"Assumed: {'; '.join(found.assumptions)}.")
 
 

@@ -114,6 +114,8 @@ def _items(answer: LossAnswers) -> Iterator[Text | Grid | Picture]:
     )
     if answer.curve is not None and answer.curve.points:
         yield _curve_picture(answer.curve)
+        if min(point.share_least for point in answer.curve.points) >= 1 - 1e-9:
+            yield Text("No draw leaves less than all: what binds the whole fabric is narrower than what failures make.")
     if isinstance(found, LeftOut):
         yield Text(str(found))
         return
@@ -132,7 +134,10 @@ def _items(answer: LossAnswers) -> Iterator[Text | Grid | Picture]:
     note = f"Standing: {found.standing}. {plural(found.n_elements, 'element')}, {found.n_evaluated:,} evaluated."
     shares = tuple(min(1.0, max(0.0, loss.share_lower)) for loss in found.losses[:_SHOWN])
     yield Grid(head, rows, "Any one element down, worst first", note, shares)
-    yield Text(f"Drains: one element at a time that leaves {100 * found.require:.4g} % and cuts nobody off.")
+    yield Text(
+        "What may be drained: an element may go down, one at a time, where at least "
+        f"{100 * found.require:.4g} % is left and no endpoint is cut off."
+    )
     yield Grid(("what", "may go down", "of", "verdict"), tuple(map(_drain_row, answer.drains)), "Drain safety")
     if found.n_better:
         yield Text(

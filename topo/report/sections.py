@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from topo.errors import place_in
 from topo.fabric import Note, Origin
 from topo.report.content import Facts, Grid, Section, Text
 from topo.report.explaining import Explanation
@@ -54,7 +55,7 @@ def notes_section(notes: tuple[Note, ...]) -> Section | None:
         groups.setdefault((note.severity, _pattern(note.text)), []).append(note)
     rows = []
     for (severity, _), alike in list(groups.items())[:_MOST_NOTES]:
-        places = [f"{note.source}:{note.line}" if note.line else note.source for note in alike]
+        places = [place_in(note.source, note.line or None) for note in alike]
         shown = ", ".join(dict.fromkeys(place for place in places if place))
         rows.append((severity, f"{len(alike):,}", alike[0].text, _first_places(shown)))
     hidden = len(groups) - len(rows)

@@ -124,30 +124,31 @@ def _items(answer: StepAnswers) -> Iterator[Text | Facts | Grid | Picture]:
     cut = f"{plan.tensor} tensor-parallel x {plural(plan.pipeline, 'stage')} x {plural(plan.data, 'replica')}"
     yield Text(
         f"{step.model} on the first {step.ranks:,} endpoints, each taken as one {step.accelerator}: {cut}, "
-        f"{step.batch:,} sequences a step. {step.time_s:.3g} s a step, MFU {100 * step.mfu:.1f} %, "
+        f"{step.batch:,} sequences a step. {_span(step.time_s)} a step, MFU {100 * step.mfu:.1f} %, "
         f"{100 * step.network_share:.1f} % of the time waits for the network."
     )
     yield _timeline(step)
+    known = next(row.standing for row in step.rows() if row.label == "time of a step")
     yield Facts(
         (
-            Row("time of a step", step.time_s, "s"),
-            Row("MFU, model operations over peak", 100 * step.mfu, "%"),
-            Row("HFU, recomputation counted", 100 * step.hfu, "%"),
+            Row("time of a step", _span(step.time_s), standing=known),
+            Row("MFU, model operations over peak", f"{100 * step.mfu:.4g} %", standing=known),
+            Row("HFU, recomputation counted", f"{100 * step.hfu:.4g} %", standing=known),
         )
     )
     terms = [(name, seconds) for name, seconds in step.terms.items() if seconds]
     rows = tuple((name, _span(seconds), f"{100 * seconds / step.time_s:.1f} %") for name, seconds in terms)
     shares = tuple(seconds / step.time_s for _, seconds in terms)
-    yield Grid(("term", "time", "share"), rows, "What the step is made of", bars=shares)
+    note = f"Standing: {known}."
+    yield Grid(("term", "time", "share"), rows, "What the step is made of", note, shares)
     if len(answer.scaling.ranks) > 1:
         yield _efficiency(answer.scaling)
     worth = tuple(
         (one.change, _span(one.time_s), f"{100 * one.mfu:.2f} %", f"{one.mfu_points + 0.0:+.2f}")
         for one in answer.sensitivity.variants
     )
-    yield Grid(
-        ("change", "time of a step", "MFU", "MFU points"), worth, "What one change of the fabric is worth to this job"
-    )
+    head = ("change", "time of a step", "MFU", "MFU points")
+    yield Grid(head, worth, "What one change of the fabric is worth to this job", note)
     yield Text(f"Assumed: {'; '.join(step.assumptions)}.")
 
 
@@ -182,10 +183,10 @@ def _timeline(step: TrainingStep) -> Picture:
     kinds = ["forward", "backward", "optimizer", "exposed gradients"]
     names = [f"stage {i + 1}" for i in range(plan.pipeline)]
     idle = 1 - sum(end - start for start, end in zip(run.start_s, run.end_s, strict=True)) / plan.pipeline / run.time_s
-    last = [f"{1e3 * step.terms[name]:.1f} ms of {kind}" for name, kind in zip(after, kinds[2:], strict=True)]
+    last = [f"{_span(step.terms[name])} of {kind}" for name, kind in zip(after, kinds[2:], strict=True)]
     alt = (
-        f"{plural(plan.pipeline, 'stage')} of one replica over {at:.0f} ms: micro-batches (here {many}) forward and "
-        f"backward, {100 * idle:.0f} % of the passes' time idle, then {' and '.join(last)}."
+        f"{plural(plan.pipeline, 'stage')} of one replica over {_span(1e-3 * at)}: micro-batches (here {many}) forward "
+        f"and backward, {100 * idle:.0f} % of the passes' time idle, then {' and '.join(last)}."
     )
     caption = (
         f"Timeline of a step of {many} of its {plan.micro_batches:,} micro-batches; gaps are the bubble"

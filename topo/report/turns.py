@@ -12,7 +12,7 @@ from topo.report.wiring import is_from_file
 __all__ = ["in_turn"]
 
 _COST_S = {"collisions": 3.0, "failures": 1.0, "goodput": 0.5, "step": 0.4, "bill": 0.2}
-_COST_OF_READ_S = {**_COST_S, "bisection": 3.0, "wiring": 0.9, "bill": 0.0}
+_COST_OF_READ_S = {**_COST_S, "bisection": 5.0, "wiring": 0.9, "bill": 0.0}
 _OTHER_S = 0.1
 """About what answers take on a fabric of some thousand endpoints: a fabric that was read is seldom regular."""
 

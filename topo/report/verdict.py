@@ -74,19 +74,26 @@ def _narrowest(fabric: Fabric, oversubscription: Oversubscription | TopoError, a
 
     tiers = [] if isinstance(oversubscription, TopoError) else list(oversubscription.tiers)
     narrow = {tier.tier: tier for tier in tiers if tier.ratio is not None and tier.ratio > 1 + 1e-9}
+    uneven = {tier.tier: tier for tier in tiers if tier.ratio_max is not None and tier.ratio_max > 1 + 1e-9}
     rows = answer.links.rows
     if not len(rows):
         return "no link at all", ""
+    # An endpoint's own links let through all that it sends: what narrows is elsewhere in the cut, if it goes there.
+    own = fabric.nodes.is_endpoint[fabric.link_a[rows]] | fabric.nodes.is_endpoint[fabric.link_b[rows]]
+    among = ~own if (~own).any() else np.ones(len(rows), bool)
+    rows = rows[among]
     height = np.where(fabric.nodes.is_endpoint, np.minimum(fabric.nodes.tier, 0), fabric.nodes.tier).astype(int)
     ends = np.sort(np.stack([height[fabric.link_a[rows]], height[fabric.link_b[rows]]], axis=1), axis=1)
     pairs, which = np.unique(ends, axis=0, return_inverse=True)
-    rate = np.bincount(which.ravel(), weights=answer.links.capacity_gbps)
+    rate = np.bincount(which.ravel(), weights=answer.links.capacity_gbps[among])
     low, high = pairs[int(np.argmax(rate))].tolist()
     word = str(fabric.nodes.kind[int(answer.endpoints[0])])
     place = f"{_word(low, word)}-{_word(high, word)}"
     at = narrow.get(low) if low < high else None
     if at is not None:
         place += f", {format_ratio(at.down_gbps, at.up_gbps)}"
+    elif low < high and low in uneven:
+        place += f", {format_ratio(uneven[low].ratio_max or 0.0, 1)} at {uneven[low].narrowest[0].name}"
     cut = set(pairs[:, 0].tolist())
     off = [
         f"{_upwards(tier, tiers)} {format_ratio(tier.down_gbps, tier.up_gbps)}"
@@ -141,7 +148,8 @@ def expected_rows(answer: PublishedNumbers | TopoError) -> list[Row]:
     wrong = [number for number in answer.numbers if number.verdict == "differs"]
     if not wrong:
         inside = f", {answer.n_inside:,} inside the bracket" if answer.n_inside else ""
-        return [Row("expected numbers", f"{len(answer.numbers) - answer.n_inside:,} as built{inside}")]
+        told = f"{len(answer.numbers) - answer.n_inside:,} as built{inside}"
+        return [Row("expected numbers", told, standing=Standing("exact", "each counted again in what was built"))]
     said = "; ".join(f"{n.meaning}: {n.shown(n.expected)} expected, {n.built_text} built" for n in wrong)
     standing = Standing("warning", f"{len(wrong):,} of {len(answer.numbers):,} expected numbers")
     return [Row("expected numbers DIFFER", said, standing=standing)]

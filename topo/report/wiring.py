@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from topo.errors import TopoError
+from topo.errors import TopoError, place_in
 from topo.report.answers import why_not
 from topo.report.asked import LeftOut
 from topo.report.content import Facts, Grid, Section, Text
@@ -40,7 +40,7 @@ _LONGEST = 400
 _PRICES = (
     "Lost is what does not get through, in one direction, while every endpoint sends to every other (an all-to-all) as "
     "fast as the sound fabric allows; each fault alone, all others mended. Theta is the part of such traffic that "
-    "fits. The cut above a switch is its cables to the tier above it."
+    "fits; the fault that leaves least of it comes first. The cut above a switch is its cables to the tier above it."
 )
 _JOB_WORDS = {"add": "cables to lay", "move": "ends to move", "remove": "cables to remove", "look": "places to look at"}
 
@@ -117,7 +117,8 @@ def _headline(answer: Validation) -> str:
     low = min((one.share_lower for one in cost.measures if one.name.startswith("all-to-all")), default=math.nan)
     if not math.isnan(low):
         who = "It leaves" if len(answer.findings) == 1 else "Together they leave"
-        said += f" {who} {100 * min(low, 1):.4g} % of an all-to-all under even splitting."
+        among = f" among {cost.among}, those that are judged" if cost.among else ""
+        said += f" {who} {100 * min(low, 1):.4g} % of an all-to-all under even splitting{among}."
     cut = f" {plural(cost.cut_off, 'endpoint')} cut off." if cost.cut_off else ""
     aid = cost.first_aid_text()
     return said + cut + (f" First aid: {aid}." if aid else "")
@@ -294,8 +295,8 @@ def _only_source(answer: Validation) -> str:
 def _place(answer: Validation, one: Finding) -> str:
     if not one.source or not one.line:
         return _short(one.where)
-    where = f"line {one.line}" if _only_source(answer) else f"{one.source}:{one.line}"
-    return _short(f"{one.place} ({where})")
+    where = f"line {one.line}" if _only_source(answer) else place_in(one.source, one.line)
+    return _short(f"{one.racked_place} ({where})")
 
 
 def _lost(one: Finding) -> str:

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from topo.routing.columns import Block, Columns
 from topo.routing.core import Core
+from topo.routing.orbits import Orbits, orbits_of
 from topo.routing.passes import Lost, Totals
 from topo.routing.scheme import Routing
-from topo.routing.twins import Quotient, fold_twins, small_codes
+from topo.routing.twins import Quotient, fold_twins, ragged, small_codes
 from topo.table import Array
 from topo.traffic.demand import Block as DemandBlock
 
@@ -21,14 +22,17 @@ __all__ = ["BlockPass", "block_pass"]
 
 @dataclass(eq=False)
 class BlockPass:
-    """A block with the weights that each member of a class sends and receives with."""
+    """A block with the weights that each member of a class sends and receives with.
+
+    With ``orbits`` a column stands for all sinks of its orbit.
+    """
 
     columns: Columns
     block: DemandBlock
     send: NDArray[np.float64]
     receive: NDArray[np.float64]
-    _lost_rows: list[Array] = field(default_factory=list)
-    _lost_sinks: list[Array] = field(default_factory=list)
+    orbits: Orbits | None = None
+    _lost: dict[bytes, list[int]] = field(default_factory=dict)
 
     @property
     def is_alike(self) -> bool:
@@ -37,8 +41,7 @@ class BlockPass:
 
     def start(self) -> None:
         """Nothing is lost yet."""
-        self._lost_rows.clear()
-        self._lost_sinks.clear()
+        self._lost.clear()
 
     def corrections(self, position: Array) -> Iterator[tuple[Array, Array]]:
         """None."""
@@ -63,11 +66,25 @@ class BlockPass:
         demand[columns.own[rows[inner]], at[inner]] = (size[at] * each)[inner]
         lost = (block.found.level < 0) & (demand > 0)
         if lost.any():
-            row, where = np.nonzero(lost)
-            self._lost_rows.append(row)
-            self._lost_sinks.append(sinks[where])
+            for pattern, sink in zip(np.packbits(lost, axis=0).T, sinks.tolist(), strict=True):
+                if pattern.any():
+                    self._lost.setdefault(pattern.tobytes(), []).append(sink)
             demand[lost] = 0.0
+        if self.orbits is not None:
+            demand *= self.orbits.times[block.first : block.first + len(sinks)]
         return demand
+
+    def evened(self, load: Array) -> NDArray[np.float64] | None:
+        """Loads of the fabric's arcs; None where pairs without a path have to be named, so orbits do not do."""
+        if self.orbits is None:
+            return load
+        return None if self._lost else self.orbits.evened(load)
+
+    def each_alone(self) -> BlockPass:
+        """The pass with a column for every sink."""
+        quotient = self.columns.quotient
+        columns = Columns.of(quotient, np.flatnonzero(self.receive > 0), self.columns.routing)
+        return BlockPass(columns, self.block, self.send, self.receive)
 
     def finish(self, totals: Totals) -> None:
         """What endpoints send and receive, less what has no path; the lost pairs counted."""
@@ -92,7 +109,7 @@ class BlockPass:
     def _lost_groups(self) -> Iterator[tuple[Array, Array]]:
         """Groups (sources, sinks) of which no pair has a path; a node in both is no pair."""
         columns, q, block = self.columns, self.columns.quotient, self.block
-        if not self._lost_rows and (q.core.home[block.sources] >= 0).all() and (q.core.goal[block.sinks] >= 0).all():
+        if not self._lost and (q.core.home[block.sources] >= 0).all() and (q.core.goal[block.sinks] >= 0).all():
             return
         sources, sinks = _ByClass.of(q, q.core.home, block.sources), _ByClass.of(q, q.core.goal, block.sinks)
         if len(sources.cut_off):
@@ -102,15 +119,19 @@ class BlockPass:
         main = np.arange(columns.graph.n)
         for beside in (columns.shadow, columns.own):
             main[beside[beside >= 0]] = np.flatnonzero(beside >= 0)
-        for rows, ends in zip(self._lost_rows, self._lost_sinks, strict=True):
-            for row, sink in zip(rows.tolist(), ends.tolist(), strict=True):
-                at = sink if sink < q.n_relays else sink - q.n_parts
-                here, there = sources.of_class(main[row]), sinks.of_class(sink)
-                if q.unit[q.first[main[row]]] != q.unit[q.first[at]]:
-                    yield here, there
-                else:
-                    own_host = row >= q.n and sink >= q.n_relays
-                    yield from _within_class(q.core, here, there, own_host=own_host)
+        for pattern, ends in self._lost.items():
+            rows = np.flatnonzero(np.unpackbits(np.frombuffer(pattern, np.uint8), count=len(main)))
+            sink = np.array(ends)
+            unit_of_row = q.unit[q.first[main[rows]]]
+            unit_of_sink = q.unit[q.first[np.where(sink < q.n_relays, sink, sink - q.n_parts)]]
+            meets = np.isin(unit_of_row, unit_of_sink)
+            yield sources.of_classes(main[rows[~meets]]), sinks.of_classes(sink)
+            for row, unit in zip(rows[meets].tolist(), unit_of_row[meets].tolist(), strict=True):
+                here, same = sources.of_classes(main[[row]]), unit_of_sink == unit
+                yield here, sinks.of_classes(sink[~same])
+                for one in sink[same].tolist():
+                    own_host = row >= q.n and one >= q.n_relays
+                    yield from _within_class(q.core, here, sinks.of_classes(np.array([one])), own_host=own_host)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,10 +149,10 @@ class _ByClass:
         order = np.argsort(classes, kind="stable")
         return cls(there[order], classes[order], nodes[row < 0])
 
-    def of_class(self, number: int) -> NDArray[np.int64]:
-        """The endpoints whose rows are in a class."""
-        low, high = np.searchsorted(self.classes, [number, number + 1])
-        return self.nodes[low:high]
+    def of_classes(self, numbers: Array) -> NDArray[np.int64]:
+        """The endpoints whose rows are in some classes, by node."""
+        _, at = ragged(*(np.searchsorted(self.classes, numbers, side=side) for side in ("left", "right")))
+        return np.sort(self.nodes[at])
 
 
 def _within_class(core: Core, sources: Array, sinks: Array, *, own_host: bool) -> Iterator[tuple[Array, Array]]:
@@ -154,7 +175,7 @@ def _count(lost: Lost, sources: Array, sinks: Array, pairs: int, gbps: float) ->
 
 
 def block_pass(core: Core, routing: Routing, block: DemandBlock) -> BlockPass:
-    """Fold one block onto columns, one for each class of rows that something is sent to."""
+    """Fold one block onto columns, one for each class of rows that something is sent to, or for each orbit of them."""
     home, goal = core.home[block.sources], core.goal[block.sinks]
     send, receive = np.zeros(core.n_rows), np.zeros(core.n_rows)
     np.add.at(send, home[home >= 0], block.source_weight[home >= 0])
@@ -163,4 +184,7 @@ def block_pass(core: Core, routing: Routing, block: DemandBlock) -> BlockPass:
     into = np.concatenate([receive[: core.n_relays], receive[n_sources:]])
     quotient = fold_twins(core, small_codes(send[:n_sources], into))
     send, receive = send[quotient.first], receive[quotient.first]
-    return BlockPass(Columns.of(quotient, np.flatnonzero(receive > 0), routing), block, send, receive)
+    sinks = np.flatnonzero(receive > 0)
+    orbits = orbits_of(quotient, sinks, block, routing)
+    columns = Columns.of(quotient, sinks if orbits is None else orbits.sinks, routing)
+    return BlockPass(columns, block, send, receive, orbits)

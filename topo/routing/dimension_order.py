@@ -38,14 +38,11 @@ def dimension_order_paths(
 def dimension_order(next_hops: NextHops, sink: ArrayLike) -> Choose:
     """The choice of a walk towards ``sink``, one node row a flow: a next hop along the lowest dimension there is.
 
-    :raises ParameterError: a fabric without coordinates.
+    :raises ParameterError: a fabric where what passes traffic on has no coordinates.
     """
     hops = next_hops
     places = hops.fabric.nodes.places()
-    if not places.shape[1]:
-        raise ParameterError(
-            f"{hops.fabric.name} has no coordinates to route by in order; torus, mesh, hyperx and hamming_mesh set them"
-        )
+    _refuse_unordered(hops, places)
     rows = np.asarray(sink).ravel()
     number, group = _seats(hops.fabric, places)[rows].sum(axis=1), hops.group_of[rows]
     order, first, count = _lowest_first(hops, places)
@@ -62,6 +59,28 @@ def dimension_order(next_hops: NextHops, sink: ArrayLike) -> Choose:
         return pick
 
     return choose
+
+
+def _refuse_unordered(hops: NextHops, places: Array) -> None:
+    """Every relay needs a place, and every link between two of them one dimension that it moves along.
+
+    :raises ParameterError: where that is not so.
+    """
+    fabric, relays = hops.fabric, hops.relays
+    joins = np.isin(fabric.link_a, relays) & np.isin(fabric.link_b, relays)
+    moves = (places[fabric.link_a[joins]] != places[fabric.link_b[joins]]).sum(axis=1)
+    if not places.shape[1]:
+        why = "has no coordinates"
+    elif (places[relays] < 0).any():
+        why = "has switches without coordinates"
+    elif (moves > 1).any():
+        why = "is twisted: links move along two dimensions at once"
+    else:
+        return
+    raise ParameterError(
+        f"{fabric.name} {why}, so that no order of dimensions can be kept; 'dimension-order' is for torus, mesh, "
+        "hyperx, flattened_butterfly and tpu_slice without a twist"
+    )
 
 
 def _seats(fabric: Fabric, places: Array) -> Array:

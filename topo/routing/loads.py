@@ -17,14 +17,14 @@ from topo.routing.pairs import pair_pass
 from topo.routing.passes import Lost, Pass, Totals
 from topo.routing.relaying import relaying_text
 from topo.routing.reuse import core_in, once
-from topo.routing.scheme import GLOBAL, Routing
+from topo.routing.scheme import FLUID, GLOBAL, Routing
 from topo.routing.valleys import valley_gbps
 from topo.table import freeze
 from topo.traffic.demand import Block, Demand
+from topo.traffic.valiant import valiant
 
 __all__ = ["LinkLoads", "link_loads"]
 
-_FLUID = ("ecmp", "wcmp", "spray")
 _SMALL_BLOCK = 20_000
 _MOST_LISTED = 20_000_000
 _NEAR = 1e-9
@@ -105,7 +105,8 @@ def link_loads(
     """Load in Gb/s that a demand puts on every arc, split over all shortest paths as ``routing`` says.
 
     At each hop a flow divides over the next hops of least cost in proportion to their weights: evenly (ecmp; spray is
-    the same in the mean), or by rate (wcmp). What enters a host goes on through parts of that host alone. Exact up to
+    the same in the mean), or by rate (wcmp); under valiant both legs of every flow do, and the demand of the answer is
+    that of the legs. What enters a host goes on through parts of that host alone. Exact up to
     rounding; nodes with equal neighbours are computed once.
 
     >>> import topo
@@ -116,13 +117,15 @@ def link_loads(
     0.6458
 
     :raises ParameterError: a scheme that is no fluid split (single-path, optimal); up/down where endpoints forward
-        for others; a demand made for another fabric.
+        for others; valiant where tiers alone join the endpoints; a demand made for another fabric.
     :raises InputError: a link of unknown rate.
     """
     expect_fabric(fabric)
     chosen = _fluid(Routing.of(routing))
     demand.expect_made_for(fabric)
     core = core_in(fabric, state=state, routing=chosen)
+    if chosen.scheme == "valiant":
+        demand = _by_way_of_all(core, demand)
     arc_gbps, lost, source, sink = once(
         fabric, demand, routing=chosen, state=state, work=lambda: _carried(core, demand, chosen)
     )
@@ -153,11 +156,27 @@ def _carried(
 
 
 def _fluid(routing: Routing) -> Routing:
-    if routing.scheme not in _FLUID:
+    if routing.scheme not in FLUID:
         raise ParameterError(
-            f"routing scheme {routing.scheme!r} is no split over next hops; link_loads takes {', '.join(_FLUID)}"
+            f"routing scheme {routing.scheme!r} is no split over next hops; link_loads takes {', '.join(FLUID)}"
         )
     return routing
+
+
+def _by_way_of_all(core: Core, demand: Demand) -> Demand:
+    """The two legs of Valiant routing, by way of the endpoints that are joined.
+
+    :raises ParameterError: a fabric where no two neighbours of one tier pass traffic on, as on every Clos.
+    """
+    fabric, a, b = core.network.fabric, core.network.a, core.network.b
+    passes, tier, ends = fabric.nodes.forwards == FORWARDS_ALL, fabric.nodes.tier, fabric.endpoints
+    if not (passes[a] & passes[b] & (tier[a] == tier[b])).any() and not passes[ends].any():
+        raise ParameterError(
+            f"routing 'valiant' is for fabrics without tiers, and on {fabric.name} every path goes up and down: 'ecmp' "
+            "spreads it over all spines already; it fits dragonfly, dragonfly_plus, hyperx, flattened_butterfly, "
+            "slim_fly, jellyfish, xpander, torus, mesh, hamming_mesh, bcube and dcell"
+        )
+    return valiant(fabric, demand, by=ends[(core.home[ends] >= 0) & (core.goal[ends] >= 0)])
 
 
 def _passes(core: Core, demand: Demand, routing: Routing) -> Iterator[Pass]:
@@ -207,6 +226,11 @@ def _assumptions(core: Core, routing: Routing) -> tuple[str, ...]:
     )  # fmt: skip
     if routing.scheme == "spray":
         said.append("spraying and adaptive routing are taken as the even split of every flow, without reordering cost")
+    if routing.scheme == "valiant":
+        said.append(
+            "every flow goes by way of all endpoints alike, in and out over their own links; by way of switches it "
+            "would spare those, as theta of the links between switches alone does"
+        )
     if routing.scheme == "wcmp":
         said.append(
             "weights are exact rates, not quantised as in switches; "

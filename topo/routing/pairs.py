@@ -73,6 +73,14 @@ class PairPass:
                 yield hops.bundle_loads(arc_of_bundle)
                 yield hops.away_loads(away)
 
+    def evened(self, load: Array) -> NDArray[np.float64]:
+        """As they are."""
+        return load
+
+    def each_alone(self) -> PairPass:
+        """This."""
+        return self
+
     def finish(self, totals: Totals) -> None:
         """What was carried counts at both ends."""
         gbps = np.where(self.carried, self.gbps, 0.0)

@@ -69,6 +69,12 @@ class Pass(Protocol):
         ``position`` are base arcs of the graph by arc of the quotient, -1 where there is none.
         """
 
+    def evened(self, load: Array) -> NDArray[np.float64] | None:
+        """Loads of the fabric's arcs from what the columns gave; None where ``each_alone`` is to be run instead."""
+
+    def each_alone(self) -> Pass:
+        """The pass with a column for every sink."""
+
     def finish(self, totals: Totals) -> None:
         """Add what endpoints sent and received, and what was lost."""
 
@@ -93,7 +99,11 @@ class Totals:
         core = work.columns.quotient.core
         per_weight = _bundle_loads(work)
         weights = per_weight[core.bundle] * core.arc_weight
-        self.load += np.bincount(core.arc, weights=weights, minlength=len(self.load)).astype(float)
+        load = work.evened(np.bincount(core.arc, weights=weights, minlength=len(self.load)).astype(float))
+        if load is None:
+            self.take(work.each_alone())
+            return
+        self.load += load
         work.finish(self)
 
     def with_access(self, core: Core) -> NDArray[np.float64]:

@@ -8,10 +8,14 @@ from dataclasses import dataclass, replace
 from topo.errors import ParameterError
 from topo.network import LINK_KINDS
 
-__all__ = ["GLOBAL", "PXN", "SCHEMES", "SINGLE_PATH_TABLES", "Routing"]
+__all__ = ["FLUID", "GLOBAL", "PXN", "SCHEMES", "SHORTHANDS", "SINGLE_PATH_TABLES", "Routing"]
 
-SCHEMES = ("ecmp", "wcmp", "spray", "single-path", "optimal")
-SINGLE_PATH_TABLES = ("hash", "destination-modulo", "min-hop", "random")
+FLUID = ("ecmp", "wcmp", "spray", "valiant")
+"""Schemes that divide every flow like a fluid."""
+SCHEMES = (*FLUID, "single-path", "optimal")
+SINGLE_PATH_TABLES = ("hash", "destination-modulo", "min-hop", "random", "dimension-order")
+SHORTHANDS = ("dimension-order",)
+"""Tables of single-path routing that a plain string may stand for."""
 PXN = ("needed", "always", "never")
 _WCMP_WEIGHTS = ("path", "local")
 _HOST_IO = ("host_io", 4)
@@ -26,15 +30,17 @@ class Routing:
 
     ``scheme``: ``ecmp`` splits evenly over the next hops of all shortest paths, ``wcmp`` by weight, ``spray`` is
     per-packet spraying or adaptive routing as a limit (the even split of ecmp, as packets, so nothing collides),
-    ``single-path`` gives each flow one path, ``optimal`` the best split there is. Each parallel link is a next
-    hop of its own; with ``lag`` a bundle is one, its members loaded evenly. ``up_down`` allows only paths that go
-    up the tiers and then down. ``costs`` are whole link costs by link kind (1 where none is given); shortest
-    means least cost. By default links over PCIe and CPUs inside a host cost 4, so that accelerators reach each
-    other over scale-up links where they can, and ``global`` links, between switches of one tier in two pods, cost 3:
-    on a dragonfly a path of local - global - local is then shorter than one over two global links. ``weights`` of
-    wcmp: ``path`` follows the capacity left on the way to the destination, ``local`` the next link's rate alone.
-    ``table`` says how single-path chooses: ``hash`` (independently for each flow and switch), or a table by
-    destination as InfiniBand subnet managers set it. ``pxn`` says when accelerators relay for
+    ``valiant`` sends every flow by way of all endpoints alike and splits both legs as ecmp does
+    (:func:`topo.traffic.valiant`), ``single-path`` gives each flow one path, ``optimal`` the best split there is. Each
+    parallel link is a next hop of its own; with ``lag`` a bundle is one, its members loaded evenly. ``up_down`` allows
+    only paths that go up the tiers and then down. ``costs`` are whole link costs by link kind (1 where none is given);
+    shortest means least cost. By default links over PCIe and CPUs inside a host cost 4, so that accelerators reach each
+    other over scale-up links where they can, and ``global`` links, between switches of one tier in two pods, cost 3: on
+    a dragonfly a path of local - global - local is then shorter than one over two global links. ``weights`` of wcmp:
+    ``path`` follows the capacity left on the way to the destination, ``local`` the next link's rate alone.
+    ``table`` says how single-path chooses: ``hash`` (independently for each flow and switch), a table by
+    destination as InfiniBand subnet managers set it, or ``dimension-order`` on grids, which a plain string stands for
+    too. ``pxn`` says when accelerators relay for
     others of their own host: ``needed``, only where there is no other way, as on rails that nothing joins; ``always``,
     as NCCL's PXN does by default between two ranks: within a unit what is for another rail goes over scale-up links to
     the sender's neighbour on that rail and crosses no spine; ``never``. True and False are always and never. It
@@ -54,7 +60,7 @@ class Routing:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        _one_of("routing scheme", self.scheme, SCHEMES)
+        _one_of("routing scheme", self.scheme, SCHEMES, *SHORTHANDS)
         _one_of("table of single-path routing", self.table, SINGLE_PATH_TABLES)
         _one_of("weights of wcmp", self.weights, _WCMP_WEIGHTS)
         if isinstance(self.pxn, bool):
@@ -70,11 +76,16 @@ class Routing:
 
     @classmethod
     def of(cls, routing: Routing | str) -> Routing:
-        """A routing from itself or its shorthand, a scheme's name.
+        """A routing from itself or its shorthand: a scheme's name, or ``dimension-order``.
+
+        >>> str(Routing.of("dimension-order"))
+        'single-path (dimension-order)'
 
         :raises ParameterError: an unknown scheme.
         """
-        return routing if isinstance(routing, Routing) else cls(scheme=routing)
+        if isinstance(routing, Routing):
+            return routing
+        return cls(scheme="single-path", table=routing) if routing in SHORTHANDS else cls(scheme=routing)
 
     @property
     def may_relay(self) -> bool:
@@ -96,6 +107,6 @@ class Routing:
         return self.scheme + (f" ({', '.join(extra)})" if extra else "")
 
 
-def _one_of(what: str, value: str, known: tuple[str, ...]) -> None:
+def _one_of(what: str, value: str, known: tuple[str, ...], *short: str) -> None:
     if value not in known:
-        raise ParameterError(f"unknown {what} {value!r}; known: {', '.join(known)}")
+        raise ParameterError(f"unknown {what} {value!r}; known: {', '.join((*known, *short))}")

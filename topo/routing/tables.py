@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from topo.errors import ParameterError
+from topo.routing.dimension_order import dimension_order
 from topo.routing.next_hops import NextHops
 from topo.routing.walk import Choose, at_random, walk
 from topo.table import Array
 
 __all__ = ["ADDRESSES", "TABLES", "StaticTable", "leaf_order"]
 
-TABLES = ("destination-modulo", "min-hop", "random", "random-by-pair", "hash")
+TABLES = ("destination-modulo", "min-hop", "random", "random-by-pair", "dimension-order", "hash")
 ADDRESSES = ("in leaf order", "in order of rows", "shuffled")
 _MOST_CELLS = 200_000_000
 _ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -34,6 +35,8 @@ class StaticTable:
       ports, counted in destinations so far, the first of equals: what a min-hop subnet manager does;
     - ``random``: drawn once for each switch and destination;
     - ``random-by-pair``: drawn once for each switch, source and destination;
+    - ``dimension-order``: on grids the first coordinate is put right, then the second, and so on
+      (:func:`topo.routing.dimension_order.dimension_order`);
     - ``hash``: drawn for each flow and switch anew, independent: ECMP with ideal hashes, not a table.
 
     ``address[e]`` is the rank of endpoint e in order of its address (LID), and ``addresses`` says which order that is.
@@ -100,6 +103,8 @@ class StaticTable:
         """The table as the choice of a walk over these flows."""
         if self.kind == "hash":
             return at_random(self.seed if seed is None else seed)
+        if self.kind == "dimension-order":
+            return dimension_order(self.next_hops, sink)
         ends = self.next_hops.access.end_of
         begin, end = ends[np.asarray(source).ravel()], ends[np.asarray(sink).ravel()]
         if self.kind in ("random", "random-by-pair"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from topo.errors import ParameterError
 from topo.fabric import Fabric
@@ -11,8 +12,8 @@ from topo.traffic.demand import Block, Demand
 __all__ = ["valiant"]
 
 
-def valiant(fabric: Fabric, demand: Demand) -> Demand:
-    """The demand in two legs, from its sources to all endpoints alike and from all endpoints to its sinks.
+def valiant(fabric: Fabric, demand: Demand, *, by: ArrayLike | None = None) -> Demand:
+    """The demand in two legs, from its sources to all endpoints alike (or those of rows ``by``) and on to its sinks.
 
     With N endpoints a pair (s, t) of rate d becomes d / N from s to every endpoint and d / N from every endpoint to t,
     whatever the pairs are: on minimal routes each leg loads links as uniform traffic does, so that any demand gets at
@@ -30,12 +31,14 @@ def valiant(fabric: Fabric, demand: Demand) -> Demand:
     0.125
     0.507
 
+    As a routing it is asked for by ``routing="valiant"``.
+
     :raises ParameterError: a demand without a rate above 0.
     """
     sent, received = demand.sent_gbps(fabric), demand.received_gbps(fabric)
     if not sent.any():
         raise ParameterError(f"{demand.name} wants nothing: no pair has a rate above 0")
-    every = fabric.endpoints
+    every = fabric.endpoints if by is None else np.asarray(by)
     source, sink = np.flatnonzero(sent), np.flatnonzero(received)
     share = 1.0 / len(every)
     blocks = (

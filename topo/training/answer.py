@@ -50,14 +50,6 @@ class TrainingStep(Result):
         """Share of the step spent waiting for the network, scale-up and scale-out; the bubble is not in it."""
         return sum(self.terms[name] for name in NETWORK_TERMS) / self.time_s
 
-    @property
-    def busy_s(self) -> dict[str, float]:
-        """Seconds a step in which each dimension's collectives of layers run, hidden ones counted."""
-        busy: dict[str, float] = {}
-        for wait, times in self.waits:
-            busy[wait.dimension] = busy.get(wait.dimension, 0.0) + times * wait.time_s
-        return busy
-
     def timeline(self, micro_batches: int | None = None) -> Timeline:
         """The pipeline's schedule operation by operation, for a picture; of fewer micro-batches where asked.
 
@@ -75,8 +67,8 @@ class TrainingStep(Result):
         rows = [
             Row("model and accelerators", f"{self.model} on {self.ranks:,} x {self.accelerator}"),
             Row("time of a step", self.time_s, "s", _STANDING),
-            Row("MFU, model operations over peak", 100 * self.mfu, "%"),
-            Row("HFU, recomputation counted", 100 * self.hfu, "%"),
+            Row("MFU, model operations over peak", 100 * self.mfu, "%", _STANDING),
+            Row("HFU, recomputation counted", 100 * self.hfu, "%", _STANDING),
             Row("tokens a second", self.tokens_s),
             Row("model TFLOP/s an accelerator", self.tflops_per_accelerator),
         ]
@@ -84,7 +76,7 @@ class TrainingStep(Result):
             if seconds:
                 rows.append(Row(f"  {name}", f"{seconds:.4g} s, {100 * seconds / self.time_s:.1f} %"))
         rows += [
-            Row("waiting for the network", 100 * self.network_share, "%"),
+            Row("waiting for the network", 100 * self.network_share, "%", _STANDING),
             Row("memory of an accelerator", self.memory_gib, "GiB"),
         ]
         rows += [

@@ -28,6 +28,7 @@ from topo.result import Result, Row, Standing
 from topo.routing.scheme import Routing
 from topo.table import Array
 from topo.traffic.demand import Demand
+from topo.view.text import plural
 
 __all__ = ["EFFECTS", "Goodput", "Level", "goodput"]
 
@@ -71,6 +72,7 @@ class Goodput(Result):
 
     title: ClassVar[str] = "Where the bandwidth goes"
     derived: ClassVar[tuple[str, ...]] = ("line_gbps", "goodput_gbps")
+    main_row: ClassVar[int] = len(EFFECTS) - 1
 
     @property
     def line_gbps(self) -> float:
@@ -95,10 +97,11 @@ class Goodput(Result):
         for level in self.levels:
             bar = f", {round(-level.lost_gbps, 1) + 0.0:+.1f}" if level.effect != EFFECTS[0] else ""
             rows.append(Row(f"after {level.effect}", f"{level.gbps:.1f} Gb/s{bar}", standing=level.standing))
-        rows.append(Row("time", 1e3 * self.time_s, "ms"))
+        follows = Standing(self.levels[-1].standing.kind)
+        rows.append(Row("time", 1e3 * self.time_s, "ms", follows))
         if self.algbw_gbyte_s:
-            rows.append(Row("algbw", self.algbw_gbyte_s, "GB/s"))
-            rows.append(Row("busbw", self.busbw_gbyte_s, "GB/s"))
+            rows.append(Row("algbw", self.algbw_gbyte_s, "GB/s", follows))
+            rows.append(Row("busbw", self.busbw_gbyte_s, "GB/s", follows))
         return rows + [Row("assumes", text) for text in self.assumptions]
 
 
@@ -321,7 +324,7 @@ def _assumptions(
     said = [
         f"effects in this order: {', '.join(EFFECTS)}; bars depend on it, their sum does not",
         f"{wire.transport} at MTU {wire.mtu}; routing {routing}"
-        + (f", {queue_pairs} queue pair(s) a flow" if routing.scheme == "single-path" else ""),
+        + (f", {plural(queue_pairs, 'queue pair')} a flow" if routing.scheme == "single-path" else ""),
         "a tapered fabric shows as oversubscription where the job meets it alone, as contention where it shares it",
     ]
     if wire.transport.startswith("infiniband") and routing.scheme == "single-path" and routing.table == "hash":

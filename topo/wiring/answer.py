@@ -15,7 +15,10 @@ from topo.wiring.codes import SEVERITIES
 from topo.wiring.comparison import Comparison
 from topo.wiring.finding import Finding, is_at_least
 
-__all__ = ["Consequence", "Measured", "Validation"]
+__all__ = ["NOT_PRICED", "Consequence", "Measured", "Validation"]
+
+NOT_PRICED = "no fault is priced"
+"""How the assumption begins that says why no price was worked out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,8 @@ class Consequence:
     needs no new cable. nan where there is none to shut. ``n_priced`` of ``n_faults`` faults have a price of their own.
     ``parts_healthy`` and ``parts_found`` count the planes, rails and islands of switches that no cable between switches
     joins, as they should be and as they are; ``no_bisection`` says why a bracket on bisection bandwidth is not there.
+    ``among`` says how many endpoints take part in the all-to-all where not all do: those whose leaves are judged, at
+    the usual rate.
     """
 
     measures: tuple[Measured, ...]
@@ -79,6 +84,7 @@ class Consequence:
     parts_healthy: int = 1
     parts_found: int = 1
     no_bisection: str = ""
+    among: str = ""
 
     def first_aid_text(self) -> str:
         """The line that needs no new cable; '' where there is none."""
@@ -185,7 +191,7 @@ class Validation(Result):
     def _cost_rows(self) -> list[Row]:
         cost = self.consequence
         if cost is None:
-            return []
+            return [Row("cost", text) for text in self.assumptions if text.startswith(NOT_PRICED)]
         rows = [Row(one.name, one.text(), standing=one.standing) for one in cost.measures]
         rows += [Row("bisection bandwidth", cost.no_bisection)] if cost.no_bisection else []
         rows.append(Row("endpoints cut off", cost.cut_off))

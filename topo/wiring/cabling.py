@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from topo.fabric import Fabric
 from topo.io.descriptions import natural_key
@@ -131,6 +131,20 @@ class Cabling:
         """File and line of a link."""
         links = self.fabric.links
         return links.source[link], int(links.line[link])
+
+    def first_place(self, nodes: ArrayLike) -> tuple[str, int]:
+        """File and line of the first cable at these nodes, none where they have no cable."""
+        near = np.isin(self.fabric.link_a[self.links], nodes) | np.isin(self.fabric.link_b[self.links], nodes)
+        return self.place(int(self.links[np.argmax(near)])) if near.any() else ("", 0)
+
+    def gbps_up(self, node: int) -> float:
+        """Rate of the cables of a switch to the tiers above it."""
+        return float(self.fabric.links.capacity_gbps[self.between[self.low == node]].sum())
+
+    def gbps_down(self, node: int) -> float:
+        """Rate of the cables of a switch to hosts and to the tiers below it."""
+        rows = np.concatenate([self.access[self.leaf == node], self.between[self.high == node]])
+        return float(self.fabric.links.capacity_gbps[rows].sum())
 
 
 def _ordered(a: Array, b: Array, rows: Array, turned: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["CODES", "SEVERITIES", "Code", "code_of"]
+__all__ = ["CODES", "CONSEQUENCES", "SEVERITIES", "Code", "code_of"]
 
 SEVERITIES = ("error", "warning", "note")
 """From grave to slight."""
@@ -112,6 +112,64 @@ CODES: dict[str, Code] = {
         Code("accept-unused", "note", "ports", "an accepted deviation that is not found", "take it off the list"),
     )
 }
+
+CONSEQUENCES: dict[str, str] = {
+    "port-used-twice": "only one of the cables can be plugged; what hangs on the others has no link here",
+    "link-ambiguous": "at most one of these cables is there; numbers for either path may be too good",
+    "link-one-sided": "the link may be down; no number counts on it",
+    "breakout-conflict": "the port and its legs share lanes: either the port comes up or its legs do",
+    "breakout-beyond": "the leg has no lanes: what hangs on it has no link here",
+    "port-beyond": "there is no such port: what is to hang on it has no link here",
+    "ports-too-many": "the cables beyond the part's ports have no link here",
+    "rate-mismatch": "the link runs at the lower rate, or stays down",
+    "port-too-slow": "the link runs at the port's rate, or stays down",
+    "cable-to-itself": "two ports carry nothing, and what is flooded may go round",
+    "island": "what is in it reaches nothing else",
+    "name-duplicate": "loses nothing by itself; work at one of them may be done at the other",
+    "name-factory": "loses nothing by itself; a swapped rail is not seen there",
+    "radix-gap": "loses nothing by itself; a cable planned there finds no port",
+    "pair-thin": "hop-by-hop ECMP still sends the whole share of the pair over what is left",
+    "pair-absent": "the two reach each other over others only; their uplinks are fewer",
+    "pair-thick": "takes ports that another pair may lack; equal shares do not use it fully",
+    "pair-unexpected": "draws paths to itself that it is too thin for",
+    "pair-uneven": "equal shares over unequal pairs fill the thin ones first",
+    "same-tier-link": "takes two ports and carries at most what these two switches say to each other",
+    "tier-skip-link": "is the shorter path and draws to itself what many cables should share",
+    "uplinks-fewer": "what is below it shares fewer cables upwards than elsewhere",
+    "links-unlike": "paths through it are more or fewer than through its peers",
+    "spine-uneven": "equal shares over unequal spines fill the thin ones first",
+    "oversubscription-unlike": "more hosts share each of its uplinks than at its peers",
+    "link-slow": "equal shares are as slow as the slowest link of the group",
+    "part-mismatch": "its ports, rates or buffers may differ from what the plan counts on",
+    "leaf-missing": "the hosts of the unit run without one rail",
+    "rail-swap": "traffic of these rails crosses the spines that should stay on one leaf",
+    "rail-wrong": "traffic of this rail crosses the spines that should stay on one leaf",
+    "rail-leaves-unit": "its traffic crosses the spines that should stay in the unit",
+    "nic-missing": "the host runs at the rate of the adapters it has left",
+    "nic-unnamed": "loses nothing by itself; the adapter is taken for that of no host",
+    "port-irregular": "loses nothing",
+    "port-off-pattern": "loses nothing; the port map on paper is wrong here",
+    "planes-touch": "the short way between the planes draws what many cables should share",
+    "planes-apart": "what sits in one part does not reach the others by this plane",
+    "pattern-other": "loses nothing in total; single pairs are thicker and thinner than elsewhere",
+    "rule-not-learnt": "single wrong cables are not seen here",
+    "swapped": "changes which paths cross; the port map on paper is wrong here",
+    "rotated": "changes which paths cross; the port map on paper is wrong here",
+    "shifted": "changes which paths cross; the port map on paper is wrong here",
+    "miswired": "one path is too many and another is missing",
+    "missing": "its capacity is not there",
+    "unplanned": "takes ports that the plan may need",
+    "device-missing": "all paths through it are missing",
+    "device-extra": "takes ports that the plan may need",
+    "devices-exchanged": "loses nothing; work at one of them is done at another",
+    "rate-unlike-plan": "equal shares are as slow as the slowest link of the group",
+    "adapter-unlike-plan": "the planned adapter has no link; what runs on it gets nothing",
+    "wrong-design": "nothing is compared",
+    "spelling": "ports are not compared: exchanged cables of a device are not seen",
+    "accept-expired": "loses what the finding it accepted loses",
+    "accept-unused": "loses nothing",
+}
+"""What each means for those who use the fabric, in words, where no price says it."""
 
 
 def code_of(code: str) -> Code:

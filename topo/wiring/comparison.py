@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from topo.fabric import Fabric, State
 from topo.table import appended, freeze
 
-__all__ = ["Comparison", "NewCables", "appended", "with_laid"]
+__all__ = ["Comparison", "NewCables", "appended", "at_rates", "with_laid"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,10 +32,6 @@ class Comparison:
     def healthy(self) -> State:
         """As planned."""
         return self.state(self.planned)
-
-    def as_found(self) -> State:
-        """As found."""
-        return self.state(self.found)
 
     def with_faults(self, lacks: ArrayLike, extra: ArrayLike) -> NDArray[np.bool_]:
         """The links there when just these faults are: planned ones without ``lacks`` and with ``extra``."""
@@ -64,6 +61,28 @@ class NewCables:
 
     def __len__(self) -> int:
         return len(self.a)
+
+
+def at_rates(comparison: Comparison, gbps: Mapping[int, float]) -> tuple[Comparison, dict[int, int]]:
+    """Cables that should run at other rates than found (row: rate), each planned once more in its place at that rate.
+
+    The found row is no longer planned then: as found it is a fault that can be priced like a cable in a wrong place.
+    Returned with it is the new row of each; cables that no plan has are left as they are.
+    """
+    rows = np.array([row for row in sorted(gbps) if comparison.planned[row]], np.int64)
+    if not rows.size:
+        return comparison, {}
+    both, links = comparison.both, comparison.both.links
+    laid = NewCables(
+        both.link_a[rows].astype(np.int64), both.link_b[rows].astype(np.int64), links.port_a[rows].astype(np.int64),
+        links.port_b[rows].astype(np.int64), np.array([gbps[row] for row in rows.tolist()], np.float64),
+        np.array(links.kind.values(rows), np.str_),
+    )  # fmt: skip
+    planned = comparison.planned.copy()
+    planned[rows] = False
+    there = np.ones(len(rows), bool)
+    new = dict(zip(rows.tolist(), range(len(links), len(links) + len(rows)), strict=True))
+    return Comparison(with_laid(both, laid), np.append(comparison.found, ~there), np.append(planned, there)), new
 
 
 def with_laid(fabric: Fabric, laid: NewCables) -> Fabric:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from topo.analysis.failures.measures import touched
+from topo.analysis.failures.measures import largest_part
 from topo.errors import DisconnectedError, TopoError
 from topo.fabric import FORWARDS_ALL, Fabric
 from topo.progress import part, steps
@@ -20,8 +20,8 @@ from topo.routing.loads import LinkLoads, link_loads
 from topo.table import Array
 from topo.traffic import Demand, all_to_all, line_rate_gbps, permutation
 from topo.view.text import plural
-from topo.wiring.answer import Consequence, Measured
-from topo.wiring.comparison import Comparison
+from topo.wiring.answer import NOT_PRICED, Consequence, Measured
+from topo.wiring.comparison import Comparison, at_rates
 from topo.wiring.finding import Finding, Price
 from topo.wiring.joined import n_parts
 
@@ -43,6 +43,13 @@ class _Scale:
 
     comparison: Comparison
     demand: Demand
+    one_to_one: Demand
+    at_full_rate: Mapping[int, int]
+
+    def rows(self, one: Finding) -> tuple[list[int], list[int]]:
+        """Rows that a finding lacks and has too many; a slow link lacks itself at the rate it should have."""
+        slow = [self.at_full_rate[row] for row in one.extra if row in self.at_full_rate]
+        return [*one.lacks, *slow], list(one.extra)
 
     def loads(self, links: Array) -> LinkLoads:
         """Loads with just these links there."""
@@ -55,10 +62,6 @@ class _Scale:
     @cached_property
     def found(self) -> LinkLoads:
         return self.loads(self.comparison.found)
-
-    @cached_property
-    def one_to_one(self) -> Demand:
-        return permutation(self.comparison.both, self.demand.blocks[0].sources, seed=_SEED)
 
     def permutation_theta(self, links: Array) -> float:
         """What fits of the random permutation with just these links there."""
@@ -94,17 +97,22 @@ class _Scale:
         return lost if lost > 1e-9 * max(self.demand.total_gbps, 1.0) else 0.0
 
     def cut_off(self, loads: LinkLoads, links: Array) -> int:
-        """Endpoints that reach most others when healthy and no longer do."""
+        """Endpoints with a planned cable that reach most others when healthy and no longer do."""
         if loads.lost_pairs <= self.healthy.lost_pairs:
             return 0
-        now = touched(self.comparison.both, self.comparison.state(links))[0]
-        return max(0, now - touched(self.comparison.both, self.comparison.healthy())[0])
+        ends = np.flatnonzero(_planned_endpoints(self.comparison))
+        healthy, now = (
+            len(largest_part(self.comparison.both, state, ends))
+            for state in (self.comparison.healthy(), self.comparison.state(links))
+        )
+        return max(0, healthy - (now if now > 1 else 0))
 
 
 def priced(
     comparison: Comparison,
     findings: Sequence[Finding],
     *,
+    slow: Mapping[int, float] | None = None,
     apart: Array | None = None,
     bisection: bool = True,
     most: int | None = None,
@@ -113,22 +121,24 @@ def priced(
 
     A fault is priced alone on the fabric that is otherwise as it should be: the least part of an all-to-all that
     fits under an even split over all shortest paths, and the rate that is lost at full injection. Ranking by the
-    fabric as found would say nothing: of 13 equal bottlenecks mending one changes nothing.
+    fabric as found would say nothing: of 13 equal bottlenecks mending one changes nothing. ``slow`` gives links that
+    run at less than they should the rate that healthy ones have.
     """
     faults = [i for i, one in enumerate(findings) if one.lacks or one.extra]
     if not faults:
         return tuple(findings), None, "no fault changes what a link carries"
     try:
-        scale = _Scale(comparison, _demand(comparison, apart))
+        comparison, at_full_rate = at_rates(comparison, slow or {})
+        scale = _Scale(comparison, *_demands(comparison, apart), at_full_rate)
         answer = list(findings)
         many = len(faults) > MOST_PRICED
         most = _most_priced(comparison, many) if most is None else most
         with part("prices of faults", 0.15 if bisection else 1.0):
-            for i in steps(_chosen(findings, faults, most)):
+            for i in steps(_chosen(comparison, findings, faults, most)):
                 answer[i] = _with_price(scale, findings[i], briefly=many)
         return tuple(answer), _together(scale, answer, len(faults), min(len(faults), most), bisection), ""
     except (TopoError, MemoryError) as error:
-        return tuple(findings), None, f"no fault is priced: {error}"
+        return tuple(findings), None, f"{NOT_PRICED}: {error}"
 
 
 def _most_priced(comparison: Comparison, many: bool) -> int:
@@ -138,22 +148,30 @@ def _most_priced(comparison: Comparison, many: bool) -> int:
     return min(most, max(_FEWEST_PRICED, most * _MOST_ENDPOINTS // n))
 
 
-def _chosen(findings: Sequence[Finding], faults: Sequence[int], most: int) -> list[int]:
-    """The faults to price: the first of every code, then the second, so that no code takes what the others need."""
+def _chosen(comparison: Comparison, findings: Sequence[Finding], faults: Sequence[int], most: int) -> list[int]:
+    """The faults to price: the first of every code, then the second, so that no code takes what the others need.
+
+    Those with most cables between switches first: a host's cable costs that host alone.
+    """
     if len(faults) <= most:
         return list(faults)
     seen: Counter[str] = Counter()
     turn = {}
-    for i in sorted(faults, key=lambda i: -len(findings[i].lacks) - len(findings[i].extra)):
+    both = comparison.both
+    full = both.nodes.forwards == FORWARDS_ALL
+    between = full[both.link_a] & full[both.link_b]
+    rows = {i: [*findings[i].lacks, *findings[i].extra] for i in faults}
+    for i in sorted(faults, key=lambda i: (-int(between[rows[i]].sum()), -len(rows[i]))):
         turn[i] = seen[findings[i].code]
         seen[findings[i].code] += 1
     return sorted(faults, key=turn.__getitem__)[: max(most, 0)]
 
 
-def _demand(comparison: Comparison, apart: Array | None) -> Demand:
-    """All-to-all of the endpoints at the usual line rate, without those ``apart`` (a mask over nodes).
+def _demands(comparison: Comparison, apart: Array | None) -> tuple[Demand, Demand]:
+    """All-to-all and random permutation of the endpoints at the usual line rate, without those ``apart`` (a mask).
 
-    Slower endpoints and managers on switches of their own would set everyone's pace.
+    Slower endpoints and managers on switches of their own would set everyone's pace. Rates are those of the planned
+    cables: with the cable it has and the one it should have, a host on a wrong leaf would send twice.
     """
     both = comparison.both
     healthy = both if comparison.planned.all() else both.without(links=~comparison.planned)
@@ -164,17 +182,19 @@ def _demand(comparison: Comparison, apart: Array | None) -> Demand:
     values, times = np.unique(rate[wanted], return_counts=True)
     if len(values):
         wanted &= rate >= values[np.argmax(times)] * (1 - 1e-9)
-    return all_to_all(healthy, ends[wanted] if wanted.sum() > 1 else None)
+    demand = all_to_all(healthy, ends[wanted] if wanted.sum() > 1 else None)
+    return demand, permutation(healthy, demand.blocks[0].sources, seed=_SEED)
 
 
 def _with_price(scale: _Scale, one: Finding, *, briefly: bool = False) -> Finding:
     """The fault with its price; ``briefly`` by the all-to-all alone, as mending one of hundreds says nothing."""
     comparison = scale.comparison
-    there = comparison.with_faults(one.lacks, one.extra)
+    lacks, extra = scale.rows(one)
+    there = comparison.with_faults(lacks, extra)
     loads = scale.loads(there)
     gain = one_to_one = math.nan
     if not briefly:
-        gain = scale.left(scale.loads(comparison.mended(one.lacks, one.extra))) - scale.left(scale.found)
+        gain = scale.left(scale.loads(comparison.mended(lacks, extra))) - scale.left(scale.found)
         gain, one_to_one = max(gain, 0.0), scale.permutation_left(there)
     cut_off = scale.cut_off(loads, there)
     price = Price(scale.left(loads), scale.lost_gbps(loads), cut_off, gain, one_to_one)
@@ -208,12 +228,14 @@ def _below(comparison: Comparison, one: Finding) -> str:
 
 def _together(scale: _Scale, findings: list[Finding], n: int, n_priced: int, bisection: bool) -> Consequence:
     comparison = scale.comparison
-    measures = [_measured("all-to-all theta", "", scale.healthy.theta, scale.found.theta)]
+    among, everyone = len(scale.demand.blocks[0].sources), int(_planned_endpoints(comparison).sum())
+    who = f"{among:,} of {everyone:,} endpoints" if among < everyone else ""
+    measures = [_measured("all-to-all theta", "", scale.healthy.theta, scale.found.theta, who)]
     found = scale.permutation_theta(comparison.found)
-    measures.append(_measured(f"permutation theta, seed {_SEED}", "", scale.permutation_healthy, found))
+    measures.append(_measured(f"permutation theta, seed {_SEED}", "", scale.permutation_healthy, found, who))
     no_bisection = ""
     if bisection:
-        brackets, no_bisection = _bisection(comparison, findings)
+        brackets, no_bisection = _bisection(scale, findings)
         measures += brackets
     pairs, shut = _first_aid(comparison, findings)
     aid = math.nan
@@ -223,35 +245,40 @@ def _together(scale: _Scale, findings: list[Finding], n: int, n_priced: int, bis
             pairs, shut = (), np.zeros_like(shut)
     cut_off = scale.cut_off(scale.found, comparison.found)
     healthy, now = (n_parts(comparison, mask) for mask in (comparison.planned, comparison.found))
-    return Consequence(tuple(measures), cut_off, n, n_priced, pairs, int(shut.sum()), aid, healthy, now, no_bisection)
+    return Consequence(
+        tuple(measures), cut_off, n, n_priced, pairs, int(shut.sum()), aid, healthy, now, no_bisection, who
+    )
 
 
-def _measured(name: str, unit: str, healthy: float, found: float) -> Measured:
-    return Measured(name, unit, Standing("model", _HOW), healthy, healthy, found, found)
+def _measured(name: str, unit: str, healthy: float, found: float, among: str) -> Measured:
+    how = Standing("model", _HOW).given(f"among {among}, the others not judged or of another rate" if among else "")
+    return Measured(name, unit, how, healthy, healthy, found, found)
 
 
-def _bisection(comparison: Comparison, findings: Sequence[Finding]) -> tuple[list[Measured], str]:
+def _bisection(scale: _Scale, findings: Sequence[Finding]) -> tuple[list[Measured], str]:
     """The bracket on bisection bandwidth, all faults together and the dearest alone; why a bracket is not there.
 
     Endpoints that no plan cables take no part.
     """
     from topo.analysis.bisection import bisection_bandwidth
 
+    comparison = scale.comparison
     fabric, kept = _with_planned_endpoints(comparison)
     there = {"bisection bandwidth": comparison.found}
     dearest = min((one for one in findings if one.price is not None), key=_rank, default=None)
     if dearest is not None and sum(bool(one.lacks or one.extra) for one in findings) > 1:
-        there["bisection bandwidth, dearest fault alone"] = comparison.with_faults(dearest.lacks, dearest.extra)
+        there["bisection bandwidth, dearest fault alone"] = comparison.with_faults(*scale.rows(dearest))
     measures: list[Measured] = []
     why = ""
     try:
+        planned = comparison.state(comparison.planned[kept])
         with part("bisection", 1 / (len(there) + 1)):
-            healthy = bisection_bandwidth(fabric, state=comparison.state(comparison.planned[kept]))
+            healthy = bisection_bandwidth(fabric, state=planned)
     except DisconnectedError:
         return measures, "not given: its endpoints are apart as planned already"
     for name, links in steps(there.items(), "bisection"):
         try:
-            found = bisection_bandwidth(fabric, state=comparison.state(links[kept]))
+            found = bisection_bandwidth(fabric, state=comparison.state(links[kept]), healthy=planned)
         except DisconnectedError:
             why = why or "not given: endpoints are cut off"
             continue
@@ -266,11 +293,17 @@ def _bisection(comparison: Comparison, findings: Sequence[Finding]) -> tuple[lis
 def _with_planned_endpoints(comparison: Comparison) -> tuple[Fabric, NDArray[np.bool_]]:
     """The fabric without endpoints that no planned cable reaches, and which links are left."""
     fabric = comparison.both
-    joined = np.zeros(len(fabric.nodes), bool)
-    joined[fabric.link_a[comparison.planned]] = joined[fabric.link_b[comparison.planned]] = True
-    gone = fabric.nodes.is_endpoint & ~joined
+    gone = fabric.nodes.is_endpoint & ~_planned_endpoints(comparison)
     kept = ~(gone[fabric.link_a] | gone[fabric.link_b])
     return (fabric.without(nodes=np.flatnonzero(gone)) if gone.any() else fabric), kept
+
+
+def _planned_endpoints(comparison: Comparison) -> NDArray[np.bool_]:
+    """Mask over nodes: endpoints that a planned cable reaches."""
+    fabric = comparison.both
+    joined = np.zeros(len(fabric.nodes), bool)
+    joined[fabric.link_a[comparison.planned]] = joined[fabric.link_b[comparison.planned]] = True
+    return joined & fabric.nodes.is_endpoint
 
 
 def _rank(one: Finding) -> tuple[float, float, str]:

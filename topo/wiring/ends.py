@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import defaultdict
 
 import numpy as np
 from numpy.typing import NDArray
 
-from topo.parts.switches import SWITCHES
+from topo.errors import place_in
+from topo.io.descriptions import natural_key
+from topo.io.port_names import place_of_port
+from topo.parts.switches import part_called
 from topo.table import Array
 from topo.view.text import plural
 from topo.wiring.cabling import Cabling, port_words
@@ -23,11 +27,11 @@ OF_A_DESIGN = frozenset({
 })  # fmt: skip
 """Codes that say something of a drawing too; the others speak of what was seen."""
 
-_LEG = re.compile(r"(?P<port>.*\d)(?:[/:]|s)(?P<leg>\d+)\Z")
-_PARTS = {part.name: part for part in SWITCHES}
+_LEG = re.compile(r"(?P<port>.*\d)(?P<sign>[/:s])(?P<leg>\d+)\Z")
 _MANY = 0.1
 _RATES_DIFFER = "the ends state different rates"
 _SLACK = 1e-6
+_SPLITS = (2, 4, 8)
 _FACTORY = re.compile(r"\bTechnologies\b|\bInfiniHost\b|^MT\d{4,6}\b|\b(Voltaire|QLogic|TrueScale)\b", re.IGNORECASE)
 
 
@@ -58,14 +62,27 @@ def _ports_used_twice(cabling: Cabling, learnt: Learnt) -> None:
         low, high = np.searchsorted(ends, [port, port + 1])
         mine = rows[low:high].tolist()
         code = "link-ambiguous" if seen[mine].all() else "port-used-twice"
-        said = " and ".join(learnt.link_text(link) + _line(cabling, link) for link in mine[:4])
+        said = " and ".join(learnt.link_text(link) + _line(cabling, link, mine[-1]) for link in mine[:4])
         place = cabling.port_name(port)
-        learnt.findings.append(finding(code, place, f"{len(mine)} cables: {said}", at=cabling.place(mine[-1])))
+        lost = _dark_gbps(cabling, mine) if code == "port-used-twice" else math.nan
+        evidence, at = f"{len(mine)} cables: {said}", cabling.place(mine[-1])
+        learnt.findings.append(finding(code, place, evidence, at=at, lost_gbps=lost))
 
 
-def _line(cabling: Cabling, link: int) -> str:
-    line = int(cabling.fabric.links.line[link])
-    return f" (line {line})" if line else ""
+def _dark_gbps(cabling: Cabling, links: list[int]) -> float:
+    """What hosts lose by the cables that cannot be up, all but the fastest of several: nan between switches.
+
+    Where one of several cables of switches is dark, others may carry what it would.
+    """
+    if not np.isin(links, cabling.access).all():
+        return math.nan
+    rate = cabling.fabric.links.capacity_gbps[links]
+    return float(rate.sum() - (rate.max() if len(links) > 1 else 0))
+
+
+def _line(cabling: Cabling, link: int, beside: int) -> str:
+    source, line = cabling.place(link)
+    return f" ({place_in(source, line, beside=cabling.place(beside)[0])})" if line else ""
 
 
 def _one_sided(cabling: Cabling, learnt: Learnt) -> None:
@@ -91,14 +108,14 @@ def _breakouts(cabling: Cabling, learnt: Learnt) -> None:
     """A port that is used whole and by legs, and legs beyond those that the rate of its cage splits into."""
     ports = cabling.fabric.ports
     labels = ports.label.labels.tolist()
-    split = {code: match for code, label in enumerate(labels) if (match := _LEG.match(label))}
+    split = {code: match for code, label in enumerate(labels) if (match := _leg_of(label))}
     if not split:
         return
     code_of = {label: code for code, label in enumerate(labels)}
     parent = np.full(len(labels) + 1, -1)
     leg = np.zeros(len(labels) + 1, np.int64)
     for code, match in split.items():
-        parent[code], leg[code] = code_of.get(match["port"], -1), int(match["leg"])
+        parent[code], leg[code] = code_of.get(match["port"], -1), int(match["leg"]) + (match["sign"] == "s")
     used = np.flatnonzero(cabling.cabled & cabling.is_switch[ports.node])
     key = ports.node[used].astype(np.int64) * (len(labels) + 1) + ports.label.codes[used]
     above = ports.node[used].astype(np.int64) * (len(labels) + 1) + parent[ports.label.codes[used]]
@@ -108,27 +125,61 @@ def _breakouts(cabling: Cabling, learnt: Learnt) -> None:
         legs[whole].append(row)
     for rows in legs.values():
         codes = ports.label.codes[rows]
-        shown = sorted(leg[codes].tolist())
+        shown = sorted((labels[code] for code in codes.tolist()), key=natural_key)
         name = f"{cabling.fabric.nodes.name[ports.node[rows[0]]]} {port_words(str(labels[parent[codes[0]]]))}"
-        said = f"the port is used whole and by {listed('leg', shown)}"
+        said = f"the port is used whole and in legs, {listed('port', shown)}"
         at = cabling.place(int(cabling.link_of_port[rows[0]]))
         learnt.findings.append(finding("breakout-conflict", name, said, at=at))
-    _legs_beyond(cabling, used, leg[ports.label.codes[used]], learnt)
+    stem = {text: number for number, text in enumerate({match["port"]: None for match in split.values()})}
+    of_stem = np.full(len(labels) + 1, -1)
+    of_stem[list(split)] = [stem[match["port"]] for match in split.values()]
+    codes = ports.label.codes[used]
+    _legs_beyond(cabling, used, leg[codes], learnt)
+    _legs_unlike_siblings(cabling, used, leg[codes], of_stem[codes], learnt)
+
+
+def _leg_of(label: str) -> re.Match[str] | None:
+    """The port and the leg of it that a name says, None where what looks like a leg is the number of the port."""
+    place = place_of_port(label)
+    return None if place.cage >= 0 and place.port == place.leg == -1 else _LEG.match(label)
 
 
 def _legs_beyond(cabling: Cabling, used: Array, leg: Array, learnt: Learnt) -> None:
     """Legs numbered beyond what the rate of the part's cage allows: 800G split at 200G has four."""
     fabric = cabling.fabric
-    parts = fabric.nodes.part.labels.tolist()
-    cage = np.array([_PARTS[name].chip_gbps / _PARTS[name].n_cages if name in _PARTS else np.inf for name in parts])
+    parts = [part_called(text) for text in fabric.nodes.part.labels.tolist()]
+    cage = np.array([part.chip_gbps / part.n_cages if part else np.inf for part in parts])
     cage_of = np.append(cage, np.inf)[fabric.nodes.part.codes[fabric.ports.node[used]]]
     rate = fabric.links.capacity_gbps[cabling.link_of_port[used]]
     for i in np.flatnonzero((leg > 0) & (rate * leg > cage_of * (1 + _SLACK))).tolist():
         part = fabric.nodes.part[int(fabric.ports.node[used[i]])]
         n_legs = int(cage_of[i] / rate[i])
         said = f"leg {leg[i]} at {rate[i]:g} Gb/s; a cage of {part} has {cage_of[i]:g} Gb/s, {n_legs} legs"
-        at = cabling.place(int(cabling.link_of_port[used[i]]))
-        learnt.findings.append(finding("breakout-beyond", cabling.port_name(int(used[i])), said, at=at))
+        _say_dark(cabling, "breakout-beyond", int(used[i]), said, learnt)
+
+
+def _say_dark(cabling: Cabling, code: str, port: int, said: str, learnt: Learnt) -> None:
+    """A finding at a port that is not there: its cable stays dark."""
+    link = int(cabling.link_of_port[port])
+    lost = _dark_gbps(cabling, [link])
+    learnt.findings.append(finding(code, cabling.port_name(port), said, at=cabling.place(link), lost_gbps=lost))
+
+
+def _legs_unlike_siblings(cabling: Cabling, used: Array, leg: Array, stem: Array, learnt: Learnt) -> None:
+    """A lone leg numbered beyond those into which every other split port of its switch does split, no part known."""
+    node = cabling.fabric.ports.node[used]
+    known = np.array([part_called(text) is not None for text in cabling.fabric.nodes.part.labels.tolist()] + [False])
+    legs: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for i in np.flatnonzero((leg > 0) & ~known[cabling.fabric.nodes.part.codes[node]]).tolist():
+        legs[int(node[i])][int(stem[i])].append(i)
+    for split in legs.values():
+        full = [len(rows) for rows in split.values() if leg[rows].max() == len(rows) > 1]
+        n_legs = max(full, default=0)
+        beyond = [i for rows in split.values() for i in rows if leg[i] > n_legs]
+        if len(full) < MINN or set(full) - {n_legs} or n_legs not in _SPLITS or len(beyond) != 1:
+            continue
+        said = f"leg {leg[beyond[0]]}; {plural(len(full), 'other split port')} of this switch have legs 1 to {n_legs}"
+        _say_dark(cabling, "breakout-beyond", int(used[beyond[0]]), said, learnt)
 
 
 def _port_rates(cabling: Cabling, learnt: Learnt) -> None:
@@ -137,8 +188,8 @@ def _port_rates(cabling: Cabling, learnt: Learnt) -> None:
     ends = np.stack([fabric.links.port_a[rows], fabric.links.port_b[rows]])
     a, b = fabric.ports.gbps[ends]
     rate = fabric.links.capacity_gbps[rows]
-    parts = fabric.nodes.part.labels.tolist()
-    fastest = np.array([max(mode.gbps for mode in _PARTS[name].modes) if name in _PARTS else np.inf for name in parts])
+    parts = [part_called(text) for text in fabric.nodes.part.labels.tolist()]
+    fastest = np.array([max(mode.gbps for mode in part.modes) if part else np.inf for part in parts])
     most = np.append(fastest, np.inf)[fabric.nodes.part.codes[fabric.ports.node[ends]]].min(axis=0)
     slow = rate > most * (1 + _SLACK)
     differ = (np.abs(a - b) > _SLACK * np.fmax(a, b)) & ~slow
@@ -166,8 +217,8 @@ def _ports_of_parts(cabling: Cabling, learnt: Learnt) -> None:
     if not len(fabric.nodes.part.labels):
         return
     most = np.array(
-        [max((mode.n_ports for mode in _PARTS[name].modes), default=0) if name in _PARTS else 0
-         for name in fabric.nodes.part.labels.tolist()] + [0]
+        [max((mode.n_ports for mode in part.modes), default=0) if (part := part_called(text)) else 0
+         for text in fabric.nodes.part.labels.tolist()] + [0]
     )  # fmt: skip
     ports_of = most[fabric.nodes.part.codes]
     numeric = np.array([text.isdecimal() for text in fabric.ports.label.labels.tolist()] + [False], bool)
@@ -181,12 +232,12 @@ def _ports_of_parts(cabling: Cabling, learnt: Learnt) -> None:
     for row in beyond[own[beyond]].tolist():
         node_row = int(fabric.ports.node[row])
         said = f"{fabric.nodes.part[node_row]} has ports 1 to {ports_of[node_row]}"
-        link = int(cabling.link_of_port[row])
-        learnt.findings.append(finding("port-beyond", cabling.port_name(row), said, at=cabling.place(link)))
+        _say_dark(cabling, "port-beyond", row, said, learnt)
     used = np.bincount(fabric.ports.node[np.flatnonzero(own)], minlength=len(fabric.nodes))
     for node_row in np.flatnonzero((ports_of > 0) & (used > ports_of)).tolist():
         said = f"{used[node_row]} cabled ports; {fabric.nodes.part[node_row]} has {ports_of[node_row]}"
-        learnt.findings.append(finding("ports-too-many", str(fabric.nodes.name[node_row]), said))
+        name, at = str(fabric.nodes.name[node_row]), cabling.first_place(node_row)
+        learnt.findings.append(finding("ports-too-many", name, said, at=at))
 
 
 def _as_number(labels: Array) -> NDArray[np.int64]:

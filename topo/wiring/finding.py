@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from topo.errors import ParameterError
+from topo.errors import ParameterError, place_in
 from topo.result import hidden
 from topo.units import format_gbps
 from topo.wiring.codes import CODES, SEVERITIES
 
-__all__ = ["FAIL_ON", "Finding", "Operation", "Price", "finding", "is_at_least", "jobs_of", "listed"]
+__all__ = ["FAIL_ON", "Finding", "Operation", "Price", "cut_words", "finding", "is_at_least", "jobs_of", "listed"]
 
 _MOST_SHOWN = 4
 
@@ -56,8 +56,9 @@ class Finding:
     """One fault, once.
 
     ``place`` names the devices and ports and is what an accepted deviation is matched by; ``where`` is that behind
-    file and line. ``lost_gbps`` is nan where nothing was computed. ``lacks`` and ``extra`` are rows of links in the
-    comparison: planned and not found, found and not planned.
+    file and line and before the ``racks`` its devices stand in, where a file states them. ``lost_gbps`` is nan where
+    nothing was computed. ``lacks`` and ``extra`` are rows of links in the comparison: planned and not found, found and
+    not planned (or slower than it should be).
     """
 
     code: str
@@ -69,6 +70,7 @@ class Finding:
     lost_gbps: float = math.nan
     source: str = ""
     line: int = 0
+    racks: str = ""
     accepted: str = ""
     price: Price | None = None
     operations: tuple[Operation, ...] = hidden(default=())
@@ -79,8 +81,13 @@ class Finding:
     def where(self) -> str:
         """The place behind its file and line, as editors jump to it."""
         if not self.source:
-            return self.place
-        return f"{self.source}:{self.line}: {self.place}" if self.line else f"{self.source}: {self.place}"
+            return self.racked_place
+        return f"{place_in(self.source, self.line or None)}: {self.racked_place}"
+
+    @property
+    def racked_place(self) -> str:
+        """The place and, where known, the racks of its devices."""
+        return f"{self.place} ({self.racks})" if self.racks else self.place
 
     @property
     def jobs(self) -> tuple[Operation, ...]:
@@ -124,6 +131,7 @@ def finding(
     lacks: tuple[int, ...] = (),
     extra: tuple[int, ...] = (),
     words: str = "",
+    lost_gbps: float = math.nan,
 ) -> Finding:
     """A finding of a known code; severity is the code's unless given, the fix its operations, else the code's.
 
@@ -143,6 +151,7 @@ def finding(
         evidence,
         fix or row.fix,
         words=words,
+        lost_gbps=lost_gbps,
         source=at[0],
         line=at[1],
         operations=operations,
@@ -169,6 +178,22 @@ def listed(word: str, items: Sequence[object]) -> str:
     ('port 5', 'ports 5, 6')
     """
     return f"{word if len(items) == 1 else f'{word}s'} {', '.join(map(str, items))}"
+
+
+def cut_words(pair: str, low: str, *, lost: int, of: int, above: int) -> str:
+    """What a pair of switches that lacks ``lost`` of its ``of`` cables keeps, beside what the cut above ``low`` loses.
+
+    A hop splits by next hops, not by what lies behind them: the far switch still gets its whole share.
+
+    >>> cut_words("leaf-1 - spine-3", "leaf-1", lost=1, of=2, above=20)
+    'hop-by-hop ECMP keeps 50 % of leaf-1 - spine-3 (1 of 2 cables); the cut above leaf-1 loses 1 of 20 cables (5 %)'
+    >>> cut_words("leaf-1 - spine-3", "leaf-1", lost=2, of=2, above=20)
+    'the cut above leaf-1 loses 2 of 20 cables (10 %)'
+    """
+    cut = f"the cut above {low} loses {lost} of {above} cables ({100 * lost / max(above, 1):.3g} %)"
+    if not 0 < lost < of:
+        return cut
+    return f"hop-by-hop ECMP keeps {100 * (of - lost) / of:.3g} % of {pair} ({of - lost} of {of} cables); {cut}"
 
 
 def is_at_least(severity: str, fail_on: str) -> bool:

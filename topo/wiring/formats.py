@@ -77,7 +77,7 @@ def _paragraph(one: Finding) -> list[str]:
     lines = [f"{head}: {one.where}", f"  {one.evidence}"]
     lines += [f"  {one.words}"] if one.words else []
     lines += [f"  accepted: {one.accepted}"] if one.accepted else [f"  fix: {one.fix}"]
-    lines += [f"    {job.text}" for job in one.jobs if len(one.jobs) > 1]
+    lines += [f"    {job.text}" for job in one.jobs if job.text not in one.fix]
     return [plain(line) for line in lines]
 
 

@@ -22,6 +22,7 @@ _STRAYS = ("pair-unexpected", "same-tier-link", "tier-skip-link", "unplanned")
 def judge_joined(comparison: Comparison, findings: Sequence[Finding]) -> list[Finding]:
     """The findings, those whose cables join parts that should be apart saying so; and parts that fell apart.
 
+    Where one finding holds every cable that lacks between the parts, it says that they fell apart.
     Parts are those that cables between switches join; hosts join nothing here: rails and planes meet in them.
     """
     fabric = comparison.both
@@ -30,7 +31,14 @@ def judge_joined(comparison: Comparison, findings: Sequence[Finding]) -> list[Fi
     planned, found = (_parts(comparison, between & mask) for mask in (comparison.planned, comparison.found))
     result = [_touching(comparison, planned, between, one) for one in findings]
     apart = _apart(comparison, planned, found, between)
-    return [*result, apart] if apart is not None else result
+    if apart is None:
+        return result
+    torn = between & comparison.planned & ~comparison.found & (found[fabric.link_a] != found[fabric.link_b])
+    for i, one in enumerate(result):
+        if one.severity == "error" and set(np.flatnonzero(torn).tolist()) <= set(one.lacks):
+            result[i] = replace(one, evidence=f"{one.evidence}; this leaves {apart.evidence.partition(';')[0]}")
+            return result
+    return [*result, apart]
 
 
 def n_parts(comparison: Comparison, there: NDArray[np.bool_]) -> int:
@@ -69,7 +77,7 @@ def _touching(comparison: Comparison, part: NDArray[np.int64], between: NDArray[
 def _apart(
     comparison: Comparison, planned: NDArray[np.int64], found: NDArray[np.int64], between: NDArray[np.bool_]
 ) -> Finding | None:
-    """Parts that should be one and are several, where each holds two switches at least."""
+    """Parts that should be one and are several, more than planned, where each holds two switches at least."""
     fabric = comparison.both
     rows = np.flatnonzero(between & comparison.planned)
     nodes = np.unique(np.concatenate([fabric.link_a[rows], fabric.link_b[rows]]))
@@ -81,6 +89,8 @@ def _apart(
     if not split.size:
         return None
     pieces = pairs[1][np.isin(pairs[0], split)]
+    if len(np.unique(pieces)) <= len(split):
+        return None  # as many parts as planned, with other members: the cables that are exchanged say so themselves
     firsts = [str(fabric.nodes.name[nodes[found[nodes] == piece][0]]) for piece in pieces.tolist()]
     lacking = int((between & comparison.planned & ~comparison.found).sum())
     said = f"{len(pieces)} parts that should be {len(split)}; {lacking:,} cables between switches are missing"

@@ -25,6 +25,7 @@ _SAME = 0.9
 _FEWEST = 3
 _ALIKE = 0.8
 _PART = 0.2
+_FEW = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,12 +42,13 @@ class Laid:
 def laid_design(found: Cabling, planned: Cabling) -> Laid:
     """Identify planned with found devices, by name where names serve and by structure where they do not.
 
-    Names serve where at least half of the cables of the smaller side agree by them. Structure is trusted only where it
-    explains half: chance explains up to a third of a wrong design.
+    Names serve where at least half of the cables of the smaller side agree by them, or where both sides name the same
+    ports and a dozen operations are left. Structure is trusted only where it explains half: chance explains up to a
+    third of a wrong design.
     """
     by_name = matched_by_name(found, planned)
     matched = lay_over(found, planned, by_name)
-    if matched.share >= _SERVES:
+    if matched.share >= _SERVES or _has_same_ports(found, planned, by_name, matched):
         return _exchanged(found, planned, by_name, _as_spelt(found, planned, by_name, matched))
     spelt = _as_spelt(found, planned, by_name, matched)
     if spelt.findings:
@@ -74,6 +76,22 @@ def laid_design(found: Cabling, planned: Cabling) -> Laid:
     )
     wrong = finding("wrong-design", planned.fabric.name, question)
     return Laid(matched, (), (wrong,), 0, is_wrong=True)
+
+
+def _has_same_ports(found: Cabling, planned: Cabling, laying: Laying, matched: Matched) -> bool:
+    """Whether all cabled ports of one side are cabled on the other by their names, and few operations are left."""
+    if matched.by_device or len(matched.best) > _FEW:
+        return False
+    there = _is_named(found, planned, laying)
+    return bool(there.all()) or int(there.sum()) == 2 * len(np.unique(found.links))
+
+
+def _is_named(found: Cabling, planned: Cabling, laying: Laying) -> NDArray[np.bool_]:
+    """Whether each planned end, two a cable, is a cabled port of the found side by its name."""
+    links, rows = planned.fabric.links, planned.links
+    port = laying.port[np.stack([links.port_a[rows], links.port_b[rows]], axis=1)]
+    named: NDArray[np.bool_] = (port >= 0) & found.cabled[port]
+    return named
 
 
 def _least(matched: Matched) -> int:
@@ -125,12 +143,23 @@ def _by_resemblance(found: Cabling, planned: Cabling, boxes: tuple[Boxes, Boxes]
 
 
 def _as_spelt(found: Cabling, planned: Cabling, laying: Laying, matched: Matched) -> Laid:
-    """The same, devices alone compared where they agree and ports hardly do: the two spell ports otherwise."""
+    """The same, devices alone compared where they agree and ports hardly do: the two spell ports otherwise.
+
+    Cables between ports that both sides name are exchanged, not spelt otherwise: of the cables to hosts, or of those
+    between switches, more must end at a port that nothing found is called by than agree.
+    """
     same = Laid(matched, (), (), _least(matched))
     if matched.by_device or matched.share >= _SPELT:
         return same
     loose = lay_over(found, planned, laying, by_device=True)
     if loose.share < _SAME:
+        return same
+    named = _is_named(found, planned, laying)
+    unknown = ~(named[:, 0] & named[:, 1])
+    unknown[np.setdiff1d(np.arange(len(unknown)), loose.best.common[1])] = False
+    between = np.isin(planned.links, planned.between)
+    agree = np.isin(np.arange(len(unknown)), matched.best.common[1])
+    if not any((unknown & kind).sum() > (agree & kind).sum() for kind in (between, ~between)):
         return same
     examples = _port_examples(found, planned, laying)
     said = (

@@ -24,12 +24,16 @@ BIG = 12
 
 @dataclass
 class Learnt:
-    """Collects what the checks of one fabric find; rows of laid cables continue those of the fabric's links."""
+    """Collects what the checks of one fabric find; rows of laid cables continue those of the fabric's links.
+
+    ``slow`` is the rate that each found cable should run at which runs at less.
+    """
 
     cabling: Cabling
     rules: list[str] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     removed: list[int] = field(default_factory=list)
+    slow: dict[int, float] = field(default_factory=dict)
     _laid: list[tuple[int, int, int, int, float, str]] = field(default_factory=list)
 
     def lay(self, a: int, b: int, *, ports: tuple[int, int] = (-1, -1), gbps: float, kind: str = "scale_out") -> int:

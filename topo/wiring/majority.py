@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections import defaultdict
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from topo.io.infer_tiers import components
+from topo.io.port_names import place_of_port
+from topo.parts.switches import part_called
 from topo.view.text import plural
 from topo.wiring.cabling import Cabling
 from topo.wiring.finding import finding, listed
+from topo.wiring.kinds import kinds_of
 from topo.wiring.learnt import BIG, MINN, SUPPORT, Learnt
 
 __all__ = ["judge_majority", "judge_rates"]
@@ -20,6 +26,9 @@ _MORE = 3
 _SLACK = 1e-6
 _SMALL = 0.1
 _GAPS = 4
+_MOST_HOLES = 1000
+_NUMBER = re.compile(r"\d+")
+_LAST = re.compile(r"\D*\d+\Z")
 
 
 def judge_majority(cabling: Cabling, learnt: Learnt) -> None:
@@ -68,7 +77,9 @@ def _slow_among(
             if all(_is_usual(rate[mine][end[mine] == end[i]], usual) for end in (near, far)):
                 link = int(rows[i])
                 said = f"{rate[i]:g} Gb/s; {times.max():,} of {len(mine):,} like links run at {usual:g}"
-                learnt.findings.append(finding("link-slow", learnt.link_text(link), said, at=cabling.place(link)))
+                place = learnt.link_text(link)
+                learnt.slow[link] = float(usual)
+                learnt.findings.append(finding("link-slow", place, said, at=cabling.place(link), extra=(link,)))
 
 
 def _is_usual(rates: NDArray[np.float64], usual: float) -> bool:
@@ -91,7 +102,8 @@ def _other_parts(cabling: Cabling, learnt: Learnt) -> None:
                 continue
             for node in nodes[part.codes[nodes] == code].tolist():
                 said = f"{part[node]}; {times.max():,} of {len(nodes):,} switches of its tier are {part.labels[usual]}"
-                learnt.findings.append(finding("part-mismatch", str(cabling.fabric.nodes.name[node]), said))
+                name, at = str(cabling.fabric.nodes.name[node]), cabling.first_place(node)
+                learnt.findings.append(finding("part-mismatch", name, said, at=at))
 
 
 def _islands(cabling: Cabling, learnt: Learnt) -> None:
@@ -112,16 +124,42 @@ def _islands(cabling: Cabling, learnt: Learnt) -> None:
     for node in boxes[part[boxes] != main].tolist():
         islands[int(part[node])].append(node)
     total = len(boxes)
+    torn = set()
     if sum(map(len, islands.values())) > _SMALL * total and len(islands) <= 8:
-        learnt.rules.append(f"{len(islands) + 1} parts that no cable joins are taken for networks of their own")
-        return
-    for nodes in islands.values():
+        torn = {key for key in islands if _is_torn_off(cabling, part[:n] == key, part[:n] == main)}
+        if len(torn) < len(islands):
+            own = len(islands) - len(torn) + 1
+            learnt.rules.append(f"{own} parts that no cable joins are taken for networks of their own")
+        islands = {key: islands[key] for key in torn}
+    rate = np.where(fabric.nodes.is_endpoint[cabling.nic], fabric.links.capacity_gbps[cabling.access], 0.0)
+    lost = np.bincount(part[cabling.nic], weights=rate, minlength=len(ends))
+    cabled, first = np.unique(part[a[cabling.links]], return_index=True)
+    line = dict(zip(cabled.tolist(), cabling.links[first].tolist(), strict=True))
+    for key, nodes in islands.items():
         nodes.sort(key=lambda node: not cabling.is_switch[node])
         names = fabric.nodes.name[nodes]
         shown = ", ".join(names[:3].tolist()) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
-        count = f"{plural(len(nodes), 'device')}, {plural(int(ends[part[nodes[0]]]), 'endpoint')}"
+        count = f"{plural(len(nodes), 'device')}, {plural(int(ends[key]), 'endpoint')}"
         said = f"{count} that no cable joins to the other {total - len(nodes):,}"
-        learnt.findings.append(finding("island", shown, said))
+        said += "; its topmost switches have no uplink, those of their kind there have" if key in torn else ""
+        at = cabling.place(line[key]) if key in line else ("", 0)
+        learnt.findings.append(finding("island", shown, said, at=at, lost_gbps=float(lost[key])))
+
+
+def _is_torn_off(cabling: Cabling, part: NDArray[np.bool_], main: NDArray[np.bool_]) -> bool:
+    """Whether a part (a mask) is a piece of the main one: its kinds of switches, without the uplinks they have there.
+
+    A plane, a rail or a network of its own has its top switches where the others have theirs, or switches of its own.
+    """
+    kind = np.full(len(part), -1)
+    kind[cabling.is_switch] = kinds_of(cabling.fabric.nodes.name[cabling.is_switch].tolist())
+    part, main = part & cabling.is_switch, main & cabling.is_switch
+    if kind.max(initial=0) == 0 or not part.any() or not np.isin(kind[part], kind[main]).all():
+        return False
+    has_up = np.bincount(cabling.low[cabling.tier[cabling.high] > cabling.tier[cabling.low]], minlength=len(part)) > 0
+    top = part & (cabling.tier == cabling.tier[part].max())
+    like = main & np.isin(kind, kind[top])
+    return bool(like.sum() >= MINN and has_up[like].sum() >= SUPPORT * like.sum())
 
 
 def _oversubscription(cabling: Cabling, learnt: Learnt) -> None:
@@ -144,23 +182,75 @@ def _oversubscription(cabling: Cabling, learnt: Learnt) -> None:
         own = cabling.n_endpoints[leaf] / up[leaf]
         count = f"{cabling.n_endpoints[leaf]} cables to hosts on {up[leaf]} uplinks"
         said = f"{count}, {own:.2f}:1; the median leaf has {usual:.2f}:1"
-        learnt.findings.append(finding("oversubscription-unlike", str(cabling.fabric.nodes.name[leaf]), said))
+        lost = max(cabling.gbps_down(leaf) / max(1.0, usual) - cabling.gbps_up(leaf), 0.0)
+        name, at = str(cabling.fabric.nodes.name[leaf]), cabling.first_place(leaf)
+        learnt.findings.append(finding("oversubscription-unlike", name, said, at=at, lost_gbps=lost))
 
 
 def _radix_gaps(cabling: Cabling, learnt: Learnt) -> None:
-    """Port numbers between the first and the last that no switch of a tier has, cabled or free: one to four of them.
+    """Ports between those that nearly all like switches of a tier have, on none of them cabled or free: one to four.
 
-    A port list with a hole in it, as device libraries have them; or a port that everybody leaves out.
+    A port list with a hole in it, as device libraries have them; or a port that everybody leaves out. Fewer than five
+    switches tell it where their free ports are listed and the part has just as many ports as the list without holes.
     """
-    fabric = cabling.fabric
-    if not all(text.isdecimal() for text in fabric.ports.label.labels.tolist()):
-        return
-    for tier in range(1, int(cabling.tier.max(initial=0)) + 1):
-        nodes = np.flatnonzero(cabling.is_switch & (cabling.tier == tier))
-        if len(nodes) < MINN:
-            continue
-        there = np.unique(cabling.number[np.isin(fabric.ports.node, nodes)])
-        gaps = np.setdiff1d(np.arange(there.min(initial=1), there.max(initial=0) + 1), there)
-        if 0 < gaps.size <= _GAPS:
-            said = f"{listed('port', gaps.tolist())} on none of {len(nodes):,} switches of this tier"
-            learnt.findings.append(finding("radix-gap", f"switches of tier {tier}", said))
+    ports, part = cabling.fabric.ports, cabling.fabric.nodes.part
+    tiers = np.where(cabling.is_switch, cabling.tier, 0) * (len(part.labels) + 1) + part.codes + 1
+    for group in np.unique(tiers[cabling.is_switch & (cabling.tier > 0)]).tolist():
+        mine = np.flatnonzero((tiers == group)[ports.node] & (ports.label.codes >= 0))
+        shapes: dict[str, dict[int, tuple[int, ...]]] = defaultdict(dict)
+        for code in np.unique(ports.label.codes[mine]).tolist():
+            shape, numbers = _in_numbers(str(ports.label.labels[code]))
+            shapes[shape][code] = numbers
+        shapes.pop("", None)
+        for shape, numbers_of in shapes.items():
+            rows = mine[np.isin(ports.label.codes[mine], list(numbers_of))]
+            said = _gaps_said(cabling, rows, shape, numbers_of)
+            if said:
+                place = f"switches of tier {group // (len(part.labels) + 1)}"
+                learnt.findings.append(finding("radix-gap", place, said))
+
+
+def _gaps_said(cabling: Cabling, rows: NDArray[np.int64], shape: str, numbers_of: dict[int, tuple[int, ...]]) -> str:
+    """What lacks among ports whose names have one form, '' for nothing; ``numbers_of`` each label's code."""
+    ports = cabling.fabric.ports
+    nodes = np.unique(ports.node[rows])
+    codes, times = np.unique(ports.label.codes[rows], return_counts=True)
+    usual = [numbers_of[code] for code in codes[times >= SUPPORT * len(nodes)].tolist()]
+    there = set(numbers_of.values())
+    gaps = [each for each in _holes(there) if usual and min(usual) < each < max(usual)]
+    if not 0 < len(gaps) <= _GAPS:
+        return ""
+    total = len(there) + len(gaps)
+    names = listed("port", [shape.format(*each) for each in gaps])
+    said = f"{names} on none of {plural(len(nodes), 'switch')} of this tier"
+    known = part_called(cabling.fabric.nodes.part[int(nodes[0])])
+    if known and any(mode.n_ports == total for mode in known.modes) and not cabling.cabled[rows].all():
+        return f"{said}; {len(there)} of the {total} ports of a {known.name} are named"
+    return said if len(nodes) >= MINN else ""
+
+
+def _in_numbers(label: str) -> tuple[str, tuple[int, ...]]:
+    """The form of a switch port's name without its leg, and the numbers in it; '' for a name that tells no place.
+
+    >>> _in_numbers("P22.1"), _in_numbers("swp17s0"), _in_numbers("mgmt")
+    (('P{}.{}', (22, 1)), ('swp{}', (17,)), ('', ()))
+    """
+    place = place_of_port(label)
+    if place.cage < 0:
+        return "", ()
+    whole = _LAST.sub("", label.strip()) if place.leg >= 0 else label.strip()
+    return _NUMBER.sub("{}", whole), tuple(map(int, _NUMBER.findall(whole)))
+
+
+def _holes(there: set[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """What lacks of a grid; lanes counted by fours are no holes.
+
+    >>> _holes({(0, 0), (0, 1), (1, 1), (2, 0), (2, 1)}), _holes({(0,), (4,), (12,)})
+    ([(1, 0)], [(8,)])
+    """
+    axes = [np.unique(axis) for axis in zip(*there, strict=True)]
+    steps = [max(1, int(np.gcd.reduce(np.diff(axis), initial=0))) for axis in axes]
+    lines = [range(int(axis[0]), int(axis[-1]) + 1, step) for axis, step in zip(axes, steps, strict=True)]
+    if math.prod(map(len, lines)) > len(there) + _MOST_HOLES:
+        return []
+    return [each for each in product(*lines) if each not in there]

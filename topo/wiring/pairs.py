@@ -12,7 +12,7 @@ from topo.table import Array
 from topo.wiring.blocks import Block, TierPair, blocks_of, port_owners
 from topo.wiring.cabling import Cabling, modes, port_words
 from topo.wiring.difference import difference, grouped_moves
-from topo.wiring.finding import Operation, finding, listed
+from topo.wiring.finding import Operation, cut_words, finding, listed
 from topo.wiring.joints import joint_sides
 from topo.wiring.kinds import named
 from topo.wiring.learnt import BIG, MINN, SUPPORT, Learnt
@@ -295,8 +295,8 @@ def _say_lacking(cabling: Cabling, sides: _Sides, pairs: list[tuple[int, int]], 
         if count:
             fix += f"; until then shut the {count} left, if an all-to-all matters"
         above = int((cabling.low == low).sum()) + sum(m for (other, _), m in lacking.items() if other == low)
-        words = f"the cut above {name[low]} loses {n} of {above} cables ({100 * n / above:.3g} %)"
         place = f"{name[low]} - {name[high]}"
+        words = cut_words(place, str(name[low]), lost=n, of=count + n, above=above)
         at = near_place(cabling, low, high)
         learnt.findings.append(
             finding(code, place, evidence, fix=fix, at=at, operations=operations, lacks=tuple(laid), words=words)

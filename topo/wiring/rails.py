@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from dataclasses import dataclass, replace
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topo.table import Array
+from topo.view.text import plural
 from topo.wiring.cabling import Cabling, modes
 from topo.wiring.difference import Moves, grouped_moves
 from topo.wiring.finding import Finding, finding, listed
@@ -51,8 +53,17 @@ def judge_hosts(cabling: Cabling, seats: Seats | None, learnt: Learnt) -> RailRu
     if seats is None:
         if len(cabling.access):
             learnt.rules.append("no host is known to have several adapters: rails and hosts are not judged")
+        _fewer_cables(cabling, set(), learnt)
         return None
     rule = rail_rule(cabling, seats)
+    absent = _judge_seats(cabling, seats, rule, learnt)
+    told = {seats.name[host] for host in np.flatnonzero(absent[seats.unit, seats.group_of_host()].any(axis=1)).tolist()}
+    _fewer_cables(cabling, told, learnt)
+    return rule if rule.judged.any() else None
+
+
+def _judge_seats(cabling: Cabling, seats: Seats, rule: RailRule, learnt: Learnt) -> NDArray[np.bool_]:
+    """Every check of adapters one by one; the ranks (unit, group, rank) that a missing leaf explains."""
     for group, labels in enumerate(seats.labels):
         agree, total = int(rule.agree[group]), int(rule.total[group])
         what = f"adapters of hosts with {len(labels)} on the leaf of their unit and rank"
@@ -62,16 +73,19 @@ def judge_hosts(cabling: Cabling, seats: Seats | None, learnt: Learnt) -> RailRu
                 said = f"no rail rule for hosts with {len(labels)} adapters: {agree:,} of {total:,} agree"
                 learnt.findings.append(finding("rule-not-learnt", f"hosts with {len(labels)} adapters", said))
     if not rule.judged.any():
-        _missing_adapters(cabling, seats, rule, np.zeros(rule.leaf.shape, bool), learnt)
-        return None
+        absent = np.zeros(rule.leaf.shape, bool)
+        _missing_adapters(cabling, seats, rule, absent, learnt)
+        return absent
     _set_apart(seats, rule)
     if seats.n_other:
-        learnt.rules.append(f"{seats.n_other:,} hosts with other adapters are not judged")
+        learnt.rules.append(
+            f"{plural(seats.n_other, 'host')} with other adapters {'is' if seats.n_other == 1 else 'are'} not judged"
+        )
     absent = _missing_leaves(cabling, seats, rule, learnt)
     _misplaced(cabling, seats, rule, learnt)
     _missing_adapters(cabling, seats, rule, absent, learnt)
     _irregular_ports(cabling, seats, rule, learnt)
-    return rule
+    return absent
 
 
 def rail_rule(cabling: Cabling, seats: Seats) -> RailRule:
@@ -317,6 +331,35 @@ def _say_missing(cabling: Cabling, seats: Seats, rule: RailRule, host: int, rank
         else:
             found = finding(code, seats.name[host], f"an unnamed adapter sits where {', '.join(labels)} should")
         learnt.findings.append(found)
+
+
+def _fewer_cables(cabling: Cabling, explained: set[str], learnt: Learnt) -> None:
+    """Hosts with fewer cables, over all slots, than at least 80 % of the others of their kind, yet half of them.
+
+    Adapters are told apart by the scheme of their names, and a host may lack all of one scheme. Hosts of which an
+    adapter was said to lack, or whose missing leaf explains it, are left out; fewer than half is another machine.
+    """
+    code = cabling.fabric.nodes.host.codes[cabling.nic].astype(np.int64)
+    hosts, n_cables = np.unique(code[code >= 0], return_counts=True)
+    names = cabling.fabric.nodes.host.labels[hosts].tolist()
+    kind = kinds_of(names)
+    said = [f"{one.place} " for one in learnt.findings if one.code.startswith("nic-")]
+    rate = _usual_rate(cabling, cabling.access)
+    for one in np.flatnonzero(np.bincount(kind) > _FEWEST_LIKE).tolist():
+        mine = np.flatnonzero(kind == one)
+        n_others = len(mine) - 1
+        ranked = np.sort(n_cables[mine])[::-1]
+        usual = int(ranked[math.ceil(SUPPORT * n_others) - 1])  # what 80 % of the others of a host below it have
+        for host in mine[(n_cables[mine] < usual) & (2 * n_cables[mine] >= usual)].tolist():
+            if names[host] in explained or any(place.startswith(f"{names[host]} ") for place in said):
+                continue
+            n = int((ranked >= usual).sum())
+            evidence = (
+                f"{plural(int(n_cables[host]), 'cable')}; {n:,} of {n_others:,} others of its kind have {usual} or more"
+            )
+            words = f"the host runs without {usual - n_cables[host]} of its {usual} cables"
+            found = finding("nic-missing", names[host], evidence, words=words)
+            learnt.findings.append(replace(found, lost_gbps=rate * float(usual - n_cables[host])))
 
 
 def _is_taken(cabling: Cabling, leaf: int, number: int) -> bool:

@@ -12,10 +12,11 @@ from topo.table import Array
 from topo.units import format_number
 from topo.wiring.cabling import port_words
 from topo.wiring.difference import Moves, grouped_moves
-from topo.wiring.finding import Finding, Operation, finding, jobs_of, listed
+from topo.wiring.finding import Finding, Operation, cut_words, finding, jobs_of, listed
+from topo.wiring.kinds import named
 from topo.wiring.matching import Matched
 
-__all__ = ["told"]
+__all__ = ["slower_than_planned", "told"]
 
 _MANY = 20
 _FEWEST = 3
@@ -82,6 +83,7 @@ def _say_moves(matched: Matched, findings: list[Finding]) -> set[int]:
             for was, should in zip(extra[:4], lacks[:4], strict=True)
         ]
         more = f"; and {len(extra) - 4:,} more" if len(extra) > 4 else ""
+        more += _unknown(matched, extra) if code != "adapter-unlike-plan" else ""
         place = "; ".join(_text(matched, link) for link in extra[:2]) + ("; ..." if len(extra) > 2 else "")
         also = beside.of(members[i] for i in numbers)
         operations += also
@@ -92,6 +94,14 @@ def _say_moves(matched: Matched, findings: list[Finding]) -> set[int]:
                     lacks=tuple(lacks), extra=tuple(extra))
         )  # fmt: skip
     return beside.told
+
+
+def _unknown(matched: Matched, links: list[int]) -> str:
+    """Devices at these found cables that no planned cable reaches: a name mistyped, or a stranger."""
+    fabric, planned = matched.comparison.both, matched.comparison.planned
+    ends = np.unique(np.concatenate([fabric.link_a[links], fabric.link_b[links]]))
+    strange = ends[~np.isin(ends, np.concatenate([fabric.link_a[planned], fabric.link_b[planned]]))]
+    return f"; the plan has no {named(fabric.nodes.name[strange].tolist())}" if strange.size else ""
 
 
 def _moved(matched: Matched, rows: Array, job: int) -> list[Operation]:
@@ -270,13 +280,14 @@ def _say_missing(matched: Matched, links: list[int], findings: list[Finding]) ->
                 at=_at(matched, rows[0]),
                 operations=operations,
                 lacks=tuple(rows),
-                words=_cut_above(matched, a, b, len(rows)),
+                words=_cut_above(matched, (a, b), len(rows), int(high - low)),
             )
         )
 
 
-def _cut_above(matched: Matched, a: int, b: int, n: int) -> str:
-    """What the cut above the lower of two switches loses; '' where one is none, or no plan leads up."""
+def _cut_above(matched: Matched, pair: tuple[int, int], n: int, of: int) -> str:
+    """What a pair of switches and the cut above the lower lose; '' where one is none, or no plan leads up."""
+    a, b = pair
     fabric, planned = matched.comparison.both, matched.comparison.planned
     tier = fabric.nodes.tier
     if not (fabric.nodes.forwards[[a, b]] == FORWARDS_ALL).all() or tier[a] == tier[b]:
@@ -284,7 +295,8 @@ def _cut_above(matched: Matched, a: int, b: int, n: int) -> str:
     low = a if tier[a] < tier[b] else b
     near, far = fabric.link_a[planned], fabric.link_b[planned]
     above = int(((near == low) & (tier[far] > tier[low])).sum() + ((far == low) & (tier[near] > tier[low])).sum())
-    return f"the cut above {fabric.nodes.name[low]} loses {n} of {above} cables ({100 * n / max(above, 1):.3g} %)"
+    name = fabric.nodes.name
+    return cut_words(f"{name[low]} - {name[b if low == a else a]}", str(name[low]), lost=n, of=of, above=above)
 
 
 def _say_unplanned(matched: Matched, links: list[int], findings: list[Finding]) -> None:
@@ -299,18 +311,24 @@ def _say_unplanned(matched: Matched, links: list[int], findings: list[Finding]) 
         )
 
 
-def _say_rates(matched: Matched, planned_gbps: Array, findings: list[Finding]) -> None:
-    """Common cables slower than planned; many at once are one finding: another rate was meant."""
+def slower_than_planned(matched: Matched, planned_gbps: Array) -> dict[int, float]:
+    """Cables that both sides have and that run slower than planned: row of each, and its planned rate."""
     links = matched.found_links[matched.best.common[0]]
     wanted = planned_gbps[matched.best.common[1]]
-    rates = matched.comparison.both.links.capacity_gbps[links]
-    slow = np.flatnonzero(rates < wanted * (1 - _SLACK))
-    if len(slow) > max(_MANY, len(links) // 5):
-        run, meant = (format_number(float(np.median(each[slow]))) for each in (rates, wanted))
-        said = f"{len(slow):,} of {len(links):,} cables run slower than planned: usually {run} Gb/s, planned {meant}"
-        findings.append(finding("rate-unlike-plan", f"{len(slow):,} cables", said))
+    slow = matched.comparison.both.links.capacity_gbps[links] < wanted * (1 - _SLACK)
+    return dict(zip(links[slow].tolist(), wanted[slow].tolist(), strict=True))
+
+
+def _say_rates(matched: Matched, planned_gbps: Array, findings: list[Finding]) -> None:
+    """Common cables slower than planned; many at once are one finding: another rate was meant."""
+    slow = slower_than_planned(matched, planned_gbps)
+    rates, n = matched.comparison.both.links.capacity_gbps, len(matched.best.common[0])
+    if len(slow) > max(_MANY, n // 5):
+        run, meant = (format_number(float(np.median(each))) for each in (rates[list(slow)], list(slow.values())))
+        said = f"{len(slow):,} of {n:,} cables run slower than planned: usually {run} Gb/s, planned {meant}"
+        findings.append(finding("rate-unlike-plan", f"{len(slow):,} cables", said, extra=tuple(slow)))
         return
-    for i in slow.tolist():
-        said = f"{rates[i]:g} Gb/s, planned {wanted[i]:g}"
-        link = int(links[i])
-        findings.append(finding("rate-unlike-plan", _text(matched, link), said, at=_at(matched, link)))
+    for link, wanted in slow.items():
+        said = f"{rates[link]:g} Gb/s, planned {wanted:g}"
+        place, at = _text(matched, link), _at(matched, link)
+        findings.append(finding("rate-unlike-plan", place, said, at=at, extra=(link,)))

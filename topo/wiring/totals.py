@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from topo.table import Array
+from topo.units import format_gbps
 from topo.wiring.bare import bare_switches
 from topo.wiring.blocks import TierPair
 from topo.wiring.cabling import Cabling
@@ -33,9 +36,23 @@ def say_odd(cabling: Cabling, pair: TierPair, learnt: Learnt) -> None:
         said = f"{len(entries)} switches above it by {int(np.bincount(entries).argmax())} cables, {total} in all"
         who = str(name[pair.rows[row]])
         if total < usual:
-            learnt.findings.append(finding("uplinks-fewer", who, f"{said}; its peers have {usual}"))
+            _say_fewer(cabling, int(pair.rows[row]), total, usual, f"{said}; its peers have {usual}", learnt)
         else:
-            learnt.findings.append(finding("pattern-other", who, f"{said}, as its peers have {usual}"))
+            at = cabling.first_place(pair.rows[row])
+            learnt.findings.append(finding("pattern-other", who, f"{said}, as its peers have {usual}", at=at))
+
+
+def _say_fewer(cabling: Cabling, node: int, total: int, usual: int, said: str, learnt: Learnt) -> None:
+    """A switch with fewer uplinks than its peers, and what those below it could send up and now cannot."""
+    up, down = cabling.gbps_up(node), cabling.gbps_down(node)
+    should = up * usual / total if total else down
+    words = f"its uplinks carry {format_gbps(up)} of {format_gbps(should)}; below it are {format_gbps(down)}"
+    learnt.findings.append(
+        finding(
+            "uplinks-fewer", str(cabling.fabric.nodes.name[node]), said, at=cabling.first_place(node),
+            words="" if not total or math.isnan(down - should) else words, lost_gbps=max(min(down, should) - up, 0.0),
+        )
+    )  # fmt: skip
 
 
 def say_spread(cabling: Cabling, pair: TierPair, learnt: Learnt) -> None:
@@ -83,7 +100,11 @@ def _say_totals(
     for i in np.flatnonzero((totals != usual) & ~np.asarray(told)).tolist():
         one = "links-unlike" if code == "uplinks-fewer" and totals[i] > usual else code
         said = f"{totals[i]} {word}; {agree:,} of {len(nodes):,} like switches have {usual}"
-        learnt.findings.append(finding(one, str(cabling.fabric.nodes.name[nodes[i]]), said))
+        if one == "uplinks-fewer":
+            _say_fewer(cabling, int(nodes[i]), int(totals[i]), usual, said, learnt)
+            continue
+        name, at = str(cabling.fabric.nodes.name[nodes[i]]), cabling.first_place(nodes[i])
+        learnt.findings.append(finding(one, name, said, at=at))
 
 
 def judge_degrees(cabling: Cabling, tier_pairs: list[TierPair], is_flat: bool, learnt: Learnt) -> None:
@@ -106,4 +127,4 @@ def judge_degrees(cabling: Cabling, tier_pairs: list[TierPair], is_flat: bool, l
         n_all = int((cabling.is_switch & (cabling.tier == lower)).sum())
         for node in bare.tolist():
             said = f"no uplink, as its peers have; there are {n_all:,} switches of its tier"
-            learnt.findings.append(finding("uplinks-fewer", str(cabling.fabric.nodes.name[node]), said))
+            _say_fewer(cabling, node, 0, 0, said, learnt)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from topo.errors import ParameterError
 from topo.fabric import FORWARDS_ALL, Fabric
+from topo.io.joined import NOTHING_NEW
 from topo.wiring.accept import Accepted, read_accepted
 from topo.wiring.accept import accept as marked
 from topo.wiring.answer import Validation
@@ -32,9 +33,15 @@ from topo.wiring.majority import judge_majority, judge_rates
 from topo.wiring.matching import Matched
 from topo.wiring.pairs import judge_pairs
 from topo.wiring.rails import RailRule, judge_hosts, rail_rule
-from topo.wiring.told import told
+from topo.wiring.settled import in_racks, in_words, once
+from topo.wiring.told import slower_than_planned, told
 
 __all__ = ["validate"]
+
+_NO_TIER = (
+    "nothing of pairs, uplinks and hosts: no host is known, so that no switch has a tier; "
+    "name hosts (--hosts), or give the design (--against)"
+)
 
 
 @dataclass(frozen=True)
@@ -48,6 +55,7 @@ class _Judged:
     n_operations: int
     least_operations: int
     apart: NDArray[np.bool_]
+    slow: Mapping[int, float]
 
 
 def validate(
@@ -97,17 +105,20 @@ def validate(
     else:
         planned = _cabling_of(design)
         judged, name = _with_design(found, planned), planned.fabric.name
-    findings: Sequence[Finding] = sorted(judged.findings, key=_likely_dearest)
+    findings: Sequence[Finding] = sorted(once(judged.findings), key=_likely_dearest)
     answer, why = None, "prices were not asked for"
     if consequence and judged.comparison is not None:
         findings, answer, why = priced(
-            judged.comparison, findings, apart=judged.apart, bisection=bisection, most=most_priced
+            judged.comparison, findings, slow=judged.slow, apart=judged.apart, bisection=bisection, most=most_priced
         )
     known = read_accepted(accept) if isinstance(accept, (str, Path)) else tuple(accept or ())
-    findings = marked(sorted(findings, key=_dearest), known, today)
+    sides = found.fabric, *(() if design is None else (design,))
+    findings = in_words(marked(in_racks(sorted(findings, key=_dearest), *sides), known, today))
     assumptions = (*found.fabric.origin.assumptions, *((why,) if why else ()))
+    notes = [note for side in (wired, design) if side is not None for note in side.origin.notes]
+    rules = (*judged.rules, *(str(note) for note in notes if note.text.startswith(NOTHING_NEW)))
     return Validation(
-        found.fabric.name, name, tuple(findings), judged.rules, judged.counts, judged.n_operations,
+        found.fabric.name, name, tuple(findings), rules, judged.counts, judged.n_operations,
         judged.least_operations, answer, assumptions, judged.comparison,
     )  # fmt: skip
 
@@ -119,10 +130,13 @@ def _without_design(found: Cabling) -> _Judged:
     rule = judge_hosts(found, seats, learnt)
     judge_pairs(found, learnt)
     judge_majority(found, learnt)
+    if not found.tier[found.is_switch].any():
+        learnt.rules.append(_NO_TIER)
     n = sum(len(one.operations) for one in learnt.findings)
     comparison = learnt.comparison()
     findings = judge_joined(comparison, learnt.findings)
-    return _Judged(findings, tuple(learnt.rules), _counts(found), comparison, n, n, _apart(found, seats, rule))
+    apart = _apart(found, seats, rule)
+    return _Judged(findings, tuple(learnt.rules), _counts(found), comparison, n, n, apart, learnt.slow)
 
 
 def _with_design(found: Cabling, planned: Cabling) -> _Judged:
@@ -134,7 +148,7 @@ def _with_design(found: Cabling, planned: Cabling) -> _Judged:
     counts = (*_counts(found), ("planned_cables", len(planned.links)), ("common_cables", laid.matched.n_common))
     if laid.is_wrong:
         rules = (laid.matched.how, *laid.said)
-        return _Judged([*learnt.findings, *laid.findings], rules, counts, None, 0, 0, apart)
+        return _Judged([*learnt.findings, *laid.findings], rules, counts, None, 0, 0, apart, {})
     learnt.findings += _of_the_design(planned, learnt.findings)
     planned_gbps = planned.fabric.links.capacity_gbps[planned.links]
     if np.isnan(planned_gbps).all():
@@ -143,8 +157,9 @@ def _with_design(found: Cabling, planned: Cabling) -> _Judged:
     counts += (("moves", len(best.moves)), ("missing_cables", len(best.adds)), ("unplanned_cables", len(best.removes)))
     differing = judge_joined(laid.matched.comparison, told(laid.matched, planned_gbps))
     findings = [*learnt.findings, *laid.findings, *differing]
+    slow = learnt.slow | slower_than_planned(laid.matched, planned_gbps)
     rules = (laid.matched.how, _as_planned(laid.matched), *laid.said, *learnt.rules)
-    return _Judged(findings, rules, counts, laid.matched.comparison, len(best), laid.least, apart)
+    return _Judged(findings, rules, counts, laid.matched.comparison, len(best), laid.least, apart, slow)
 
 
 def _as_planned(matched: Matched) -> str:

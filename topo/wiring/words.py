@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,13 +71,9 @@ def found_by_words(
     port: NDArray[np.int64],
 ) -> Counter[str]:
     """Fill in the found row of planned ports that another word tells; how many by which kind of word."""
+    counts = _agreeing(found, planned, alike, port)
     used = set(port[port >= 0].tolist())
-    at: dict[tuple[str, str, str], int] = {}
-    for row, end in zip(found[1], found[2], strict=True):
-        if row not in used:
-            for key in _keys(found[0].fabric, row):
-                at.setdefault((end.device, *key), row)
-    counts: Counter[str] = Counter()
+    at = {key: row for row, keys in _told_by(found, used).items() for key in keys}
     for row, end in zip(planned[1], planned[2], strict=True):
         device = alike.get(end.device)
         if device is None or port[row] >= 0:
@@ -90,6 +86,66 @@ def found_by_words(
                 counts[kind] += 1
                 break
     return counts
+
+
+def _agreeing(
+    found: tuple[Cabling, Rows, list[End]],
+    planned: tuple[Cabling, Rows, list[End]],
+    alike: dict[str, str],
+    port: NDArray[np.int64],
+) -> Counter[str]:
+    """Take the far port of a cable for the planned one where another word than its name agrees; count by which word."""
+    device_p, meant, told = _devices(planned), _told_by(planned), _told_by(found)
+    far = _far_ends(found[0])
+    counts: Counter[str] = Counter()
+    taken: dict[int, int] = {}
+    for a, b in _pairs(planned[0]):
+        for near, open_end in ((a, b), (b, a)):
+            there = far.get(int(port[near]), -1) if port[near] >= 0 and near not in taken.values() else -1
+            if there < 0 or there in taken or there == port[open_end]:
+                continue
+            device = alike.get(device_p[open_end], "")
+            both = [kind for _, kind, word in meant[open_end] if (device, kind, word) in told[there]]
+            if both:
+                taken[there] = open_end
+                counts[max(both)] += 1
+                break
+    if taken:
+        port[np.isin(port, list(taken))] = -1
+        port[list(taken.values())] = list(taken)
+    return counts
+
+
+def _told_by(
+    side: tuple[Cabling, Rows, list[End]], besides: Collection[int] = ()
+) -> dict[int, set[tuple[str, str, str]]]:
+    """Device, kind and word that tell each cabled port, ``besides`` some; a word of several of a device tells none."""
+    told = {
+        row: {(end.device, *key) for key in _keys(side[0].fabric, row)}
+        for row, end in zip(side[1], side[2], strict=True)
+        if row not in besides
+    }
+    times = Counter(key for keys in told.values() for key in keys)
+    return {row: {key for key in keys if times[key] == 1} for row, keys in told.items()}
+
+
+def _devices(side: tuple[Cabling, Rows, list[End]]) -> dict[int, str]:
+    """The device of each cabled port."""
+    return dict(zip(side[1], (end.device for end in side[2]), strict=True))
+
+
+def _pairs(side: Cabling) -> Iterator[tuple[int, int]]:
+    """The two ports of each cable."""
+    links = side.fabric.links
+    yield from zip(links.port_a[side.links].tolist(), links.port_b[side.links].tolist(), strict=True)
+
+
+def _far_ends(side: Cabling) -> dict[int, int]:
+    """The port at the other end of the cable on each port."""
+    far: dict[int, int] = {}
+    for a, b in _pairs(side):
+        far[a], far[b] = b, a
+    return far
 
 
 def _keys(fabric: Fabric, row: int) -> Iterator[tuple[str, str]]:
@@ -110,14 +166,10 @@ def found_by_cable(
     Where one port of a device is left on either side, they are one.
     """
     used = set(port[port >= 0].tolist())
-    device_f = dict(zip(found[1], (end.device for end in found[2]), strict=True))
-    device_p = dict(zip(planned[1], (end.device for end in planned[2]), strict=True))
-    links_f, links_p = found[0].fabric.links, planned[0].fabric.links
-    far: dict[int, int] = {}
-    for a, b in zip(links_f.port_a[found[0].links].tolist(), links_f.port_b[found[0].links].tolist(), strict=True):
-        far[a], far[b] = b, a
+    device_f, device_p = _devices(found), _devices(planned)
+    far = _far_ends(found[0])
     n = 0
-    for a, b in zip(links_p.port_a[planned[0].links].tolist(), links_p.port_b[planned[0].links].tolist(), strict=True):
+    for a, b in _pairs(planned[0]):
         for near, open_end in ((a, b), (b, a)):
             there = far.get(int(port[near]), -1) if port[near] >= 0 and port[open_end] < 0 else -1
             if there < 0 or there in used or device_f[there] != alike.get(device_p[open_end]):

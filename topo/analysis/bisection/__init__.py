@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import ClassVar
 
 import numpy as np
@@ -12,12 +13,13 @@ from numpy.typing import NDArray
 
 from topo.analysis.bisection.blocks import tree_of
 from topo.analysis.bisection.exhaustive import enumerated
-from topo.analysis.bisection.lower import Bound, Layered, lower_bound, quick_bound
+from topo.analysis.bisection.healthier import healthier_bound
+from topo.analysis.bisection.lower import TRIVIAL, Bound, Witness, lower_bound, pod_bound, quick_bound
 from topo.analysis.bisection.opened import has_parts
 from topo.analysis.bisection.problem import Problem, even_sizes, make_problem
-from topo.analysis.bisection.search import best_split, first_split, kept_split
-from topo.analysis.bisection.transport import Embedding
+from topo.analysis.bisection.search import best_split, best_switches, first_split, kept_split
 from topo.analysis.cuts import min_cut
+from topo.errors import DisconnectedError, InputError
 from topo.fabric import Fabric, LinkSet, Selector, State
 from topo.network import kinds_in_words
 from topo.progress import part
@@ -28,11 +30,14 @@ from topo.units import format_number
 __all__ = ["Bisection", "bisection_bandwidth"]
 
 _ROUNDING = 1e-9
+_LARGE, _NEAR = 2_000, 0.05
 _HOW = {
     "tree": "switches selected by tier, joined by flows that respect every link",
     "layers": "switches selected by tier, in the scale-out fabric and inside domains, and both summed",
+    "pods": "flows inside every whole pod to its links to other pods",
     "uniform": "uniform traffic between all endpoints over shortest paths",
     "spectral": "second Laplacian eigenvalue",
+    "healthier": "that of the fabric as it was, less the rate of every link lost since",
     "enumeration": "every side of every switch tried",
     "trivial": "no bound better than 0 was found",
 }
@@ -68,7 +73,7 @@ class Bisection(Result):
     side: NDArray[np.bool_] = hidden()
     endpoints: NDArray[np.int64] = hidden()
     state: State | None = hidden()
-    witness: Embedding | Layered | None = hidden()
+    witness: Witness | None = hidden()
     title: ClassVar[str] = "Bisection bandwidth"
     derived: ClassVar[tuple[str, ...]] = ("exact", "ratio", "ratio_lower", "lower_how", "upper_how")
 
@@ -128,10 +133,11 @@ class Bisection(Result):
             ]
         high = f"{format_number(100 * self.ratio, 4)} %"
         share = high if self.exact else f"{format_number(100 * self.ratio_lower, 4)} to {high}"
+        full = Standing("exact", "sum of the half's links").given(self.assumed)
         return [
             *head,
-            Row("full bisection: injection of the smaller half", self.full_gbps, "Gb/s"),
-            Row("share of full", share),
+            Row("full bisection: injection of the smaller half", self.full_gbps, "Gb/s", full),
+            Row("share of full", share, standing=Standing("exact" if self.exact else "bracket").given(self.assumed)),
             Row("halves", f"{self.halves[0]:,} and {self.halves[1]:,} endpoints"),
             Row("kept whole", _KEPT_WORDS[self.keep]),
             Row("lower bound by", self.lower_how),
@@ -148,6 +154,7 @@ def bisection_bandwidth(
     kinds: Sequence[str] | None = None,
     state: State | None = None,
     seed: int = 0,
+    healthy: State | None = None,
 ) -> Bisection:
     """Minimum, over all even splits of the endpoints, of the min-cut between the halves.
 
@@ -160,6 +167,8 @@ def bisection_bandwidth(
     switches that equal units hang on. So they do with scale-up domains below, where domains can be kept whole or the
     scale-out fabric is not tapered; one domain too many under a tapered fabric leaves a few percent. Cost: near
     linear there (seconds for a million endpoints); degraded and untiered fabrics take a search that draws on ``seed``.
+    In a ``state`` no cut has lost more than all links have: the bound of the ``healthy`` state (as a rule the whole
+    fabric) less that sum is a bound too, and where a large fabric's is that good the search is left out.
 
     >>> import topo
     >>> answer = bisection_bandwidth(topo.leaf_spine(leaves=3, spines=4, hosts_per_leaf=8, link_gbps=1, host_gbps=1))
@@ -172,14 +181,16 @@ def bisection_bandwidth(
     """
     problem = make_problem(fabric, endpoints, keep, kinds=kinds, state=state)
     smaller, larger = even_sizes(problem.weight)
-    (lower, method, witness), (upper, side) = _bracketed(problem, keep, smaller, seed)
+    before = _as_it_was(fabric, problem, keep, state, healthy)
+    start, (upper, side) = _bracketed(problem, keep, smaller, seed, before)
+    lower, method, witness = start
     lower_keep = keep
     if lower < upper:
         found = enumerated(problem, smaller)
         if found is not None:
             lower, method, witness = found[0], "enumeration", None
             upper, side = min((upper, side), (problem.cut_gbps(found[1]), found[1]), key=lambda pair: pair[0])
-        elif keep != "none" and smaller == len(problem.chosen) // 2:
+        elif keep != "none" and smaller == len(problem.chosen) // 2 and not _is_near(problem, start, upper):
             finer = make_problem(fabric, problem.chosen, "none", kinds=kinds, state=state)
             bound = lower_bound(finer, tree_of(finer), smaller)
             if bound[0] > lower:
@@ -212,20 +223,57 @@ def bisection_bandwidth(
     )
 
 
-def _bracketed(problem: Problem, keep: str, smaller: int, seed: int) -> tuple[Bound, tuple[float, Array]]:
+def _as_it_was(
+    fabric: Fabric, problem: Problem, keep: str, state: State | None, healthy: State | None
+) -> Callable[[], Bound]:
+    """What finds the bound that the healthy state gives; the trivial one where there is none."""
+
+    def straight(before: Problem) -> Bound:
+        return quick_bound(before, tree_of(before), even_sizes(before.weight)[0])
+
+    def bound() -> Bound:
+        if state is None:
+            return TRIVIAL
+        try:
+            before = make_problem(fabric, problem.chosen, keep, kinds=problem.network.kinds, state=healthy)
+        except (DisconnectedError, InputError):
+            return TRIVIAL  # nothing joins them there, or a link that is gone now has no rate
+        return healthier_bound(problem, before, healthy, straight)
+
+    return bound
+
+
+def _bracketed(
+    problem: Problem, keep: str, smaller: int, seed: int, as_it_was: Callable[[], Bound]
+) -> tuple[Bound, tuple[float, Array]]:
     """A lower bound, and a split with its cut: quick ones first, then a search where the two differ."""
     tree = tree_of(problem)
-    quick = quick_bound(problem, tree, smaller)
-    first = first_split(problem, tree, smaller, quick[0], seed)
-    if quick[0] >= first[0]:
-        return quick, first
-    first = min(first, kept_split(problem, keep, smaller, quick[0], seed), key=lambda pair: pair[0])
+    lower, split = TRIVIAL, (math.inf, np.zeros(problem.n_vertices, bool))
+    between = pod_bound(problem, smaller) if keep == "pod" else None
+    if between is not None:
+        lower, side = between[0], best_switches(problem, between[1])
+        split = problem.cut_gbps(side), side
+    if lower.gbps >= split[0] * (1 - _ROUNDING):
+        return lower, split
+    lower = max(lower, quick_bound(problem, tree, smaller), key=itemgetter(0))
+    split = min(split, first_split(problem, tree, smaller, lower.gbps, seed), key=itemgetter(0))
+    if lower.gbps >= split[0]:
+        return lower, split
+    split = min(split, kept_split(problem, keep, smaller, lower.gbps, seed), key=itemgetter(0))
+    lower = max(lower, as_it_was(), key=itemgetter(0))
+    if lower.gbps >= split[0] or _is_near(problem, lower, split[0]):
+        return lower, split
     with part("lower bound", 1 / 3):
-        better = lower_bound(problem, tree, smaller, first[0])
-    if better[0] < first[0]:
+        lower = max(lower, lower_bound(problem, tree, smaller, split[0]), key=itemgetter(0))
+    if lower.gbps < split[0]:
         with part("search for a split", 1 / 2):
-            first = min(first, best_split(problem, tree, smaller, better[0], seed), key=lambda pair: pair[0])
-    return better, first
+            split = min(split, best_split(problem, tree, smaller, lower.gbps, seed), key=itemgetter(0))
+    return lower, split
+
+
+def _is_near(problem: Problem, lower: Bound, upper: float) -> bool:
+    """Whether a large damaged fabric's bracket is as narrow as is worth the time a search would take."""
+    return lower.method == "healthier" and problem.n_vertices > _LARGE and lower.gbps >= upper * (1 - _NEAR)
 
 
 def _cut_of(problem: Problem, chosen: Array, side: Array, upper: float) -> tuple[float, Array, LinkSet]:

@@ -18,15 +18,17 @@ from scipy.sparse.csgraph import connected_components
 from topo.analysis.bisection import Bisection
 from topo.analysis.bisection.blocks import Bases, find_bases, joined_apart
 from topo.analysis.bisection.exhaustive import MOST_VERTICES
+from topo.analysis.bisection.healthier import is_comparable, lost_gbps
 from topo.analysis.bisection.knapsack import Charges
 from topo.analysis.bisection.layers import Gathering, gathered, layers_of, meshes_as_hubs
-from topo.analysis.bisection.lower import Layered, rounded_up
+from topo.analysis.bisection.lower import Bound, Healthier, Layered, rounded_up
 from topo.analysis.bisection.merging import cheapest_labels
+from topo.analysis.bisection.pods import PodFlow, cheapest_whole, filled, joined_pods, pod_of_vertex, relayed
 from topo.analysis.bisection.problem import Problem, even_sizes, inner_switches, make_problem
 from topo.analysis.bisection.search import cheapest_units
 from topo.analysis.bisection.transport import Embedding
 from topo.analysis.cuts import usable_arcs
-from topo.errors import TopoError
+from topo.errors import CertificateError, claim
 from topo.fabric import Fabric, State
 from topo.network import Network
 from topo.table import Array
@@ -35,10 +37,6 @@ __all__ = ["CertificateError", "check", "check_cut", "check_lower"]
 
 _SLACK = 1e-9
 _EDGES = ("edge_a", "edge_b", "capacity")
-
-
-class CertificateError(TopoError):
-    """A witness does not prove what its result claims."""
 
 
 def check(fabric: Fabric, answer: Bisection) -> None:
@@ -58,11 +56,11 @@ def check_cut(fabric: Fabric, answer: Bisection) -> None:
     """The sides split the endpoints as evenly as units allow, and the links between them sum to the upper bound."""
     ends, side = answer.endpoints, answer.side
     ones = int(side[ends].sum())
-    _claim(sorted((ones, len(ends) - ones)) == list(answer.halves), f"halves hold {ones} and {len(ends) - ones}")
+    claim(sorted((ones, len(ends) - ones)) == list(answer.halves), f"halves hold {ones} and {len(ends) - ones}")
     if answer.keep != "none":
         codes = getattr(fabric.nodes, answer.keep).codes[ends]
         for value in (False, True):
-            _claim(
+            claim(
                 not np.isin(codes[(side[ends] == value) & (codes >= 0)], codes[side[ends] != value]).any(),
                 "a unit is split",
             )
@@ -70,46 +68,59 @@ def check_cut(fabric: Fabric, answer: Bisection) -> None:
         weight = np.bincount(unit)
     else:
         weight = np.ones(len(ends), np.int64)
-    _claim(even_sizes(weight) == answer.halves, f"a more even split than {answer.halves} exists")
+    claim(even_sizes(weight) == answer.halves, f"a more even split than {answer.halves} exists")
     network = Network.of(fabric, kinds=answer.kinds, state=answer.state)
     tail, head, link = usable_arcs(network, ends[side[ends]], ends[~side[ends]])
     crossing = np.unique(link[side[tail] & ~side[head]])
     rates = (answer.state or State()).link_capacity_gbps(fabric)
     total = math.fsum(rates[crossing])
-    _claim(set(crossing.tolist()) == set(answer.links.rows.tolist()), "the cut lists other links")
-    _claim(abs(total - answer.upper_gbps) <= _SLACK * max(1.0, total), f"the cut sums to {total}")
+    claim(set(crossing.tolist()) == set(answer.links.rows.tolist()), "the cut lists other links")
+    claim(abs(total - answer.upper_gbps) <= _SLACK * max(1.0, total), f"the cut sums to {total}")
 
 
 def check_lower(fabric: Fabric, answer: Bisection) -> None:
     """The lower bound follows from its witness, recomputed from the fabric."""
     if answer.lower_method == "trivial":
-        _claim(answer.lower_gbps == 0, "a bound without a witness is above 0")
+        claim(answer.lower_gbps == 0, "a bound without a witness is above 0")
         return
     state = answer.state
     problem = make_problem(fabric, answer.endpoints, answer.lower_keep, kinds=answer.kinds, state=state)
     smaller = answer.halves[0]
-    _claim(answer.lower_keep == answer.keep or even_sizes(problem.weight) == answer.halves, "the halves differ")
-    if answer.lower_method == "tree":
-        _claim(isinstance(answer.witness, Embedding), "no embedding is given")
-        assert isinstance(answer.witness, Embedding)
-        value = _embedded(problem, answer.witness, smaller)
-    elif answer.lower_method == "layers":
-        _claim(isinstance(answer.witness, Layered), "no embeddings are given")
-        assert isinstance(answer.witness, Layered)
-        value = _summed(problem, answer.witness, smaller)
-    elif answer.lower_method == "uniform":
-        value = _uniform(problem, smaller)
-    elif answer.lower_method == "spectral":
-        value = _spectral(problem, smaller)
-    else:
-        value = _enumerated(problem, smaller)
+    claim(answer.lower_keep == answer.keep or even_sizes(problem.weight) == answer.halves, "the halves differ")
+    value = _proved(problem, Bound(answer.lower_gbps, answer.lower_method, answer.witness), answer.lower_keep, smaller)
     value = rounded_up(value, problem.unit_gbps)
-    _claim(value >= answer.lower_gbps * (1 - _SLACK), f"the witness proves {value} Gb/s only")
+    claim(value >= answer.lower_gbps * (1 - _SLACK), f"the witness proves {value} Gb/s only")
 
 
-def _claim(holds: bool, reason: str) -> None:
-    if not holds:
-        raise CertificateError(f"the certificate does not hold: {reason}")
+def _proved(problem: Problem, bound: Bound, keep: str, smaller: int) -> float:
+    """What the witness of a bound proves of the problem, in Gb/s."""
+    method, witness = bound.method, bound.witness
+    if method == "tree":
+        claim(isinstance(witness, Embedding), "no embedding is given")
+        assert isinstance(witness, Embedding)
+        return _embedded(problem, witness, smaller)
+    if method == "layers":
+        claim(isinstance(witness, Layered), "no embeddings are given")
+        assert isinstance(witness, Layered)
+        return _summed(problem, witness, smaller)
+    if method == "pods":
+        claim(isinstance(witness, PodFlow), "no flow inside pods is given")
+        assert isinstance(witness, PodFlow)
+        return _between_pods(problem, witness, smaller)
+    if method == "healthier":
+        claim(isinstance(witness, Healthier), "no healthier state is given")
+        assert isinstance(witness, Healthier)
+        return _lessened(problem, witness, keep, smaller)
+    by_rule = {"uniform": _uniform, "spectral": _spectral, "enumeration": _enumerated}
+    return by_rule[method](problem, smaller)
+
+
+def _lessened(problem: Problem, witness: Healthier, keep: str, smaller: int) -> float:
+    """What the other state's witness proves there, less every rate that is lost since."""
+    network = problem.network
+    before = make_problem(network.fabric, problem.chosen, keep, kinds=network.kinds, state=witness.state)
+    claim(is_comparable(problem, before), "the healthier state is one of other endpoints")
+    return _proved(before, witness.bound, keep, smaller) - lost_gbps(before.network, network)
 
 
 def _summed(problem: Problem, witness: Layered, smaller: int) -> float:
@@ -123,23 +134,42 @@ def _summed(problem: Problem, witness: Layered, smaller: int) -> float:
     taken = csr_array(shape)
     if witness.is_gathered:
         gathering = gathered(problem)
-        _claim(gathering is not None, "the fabric has no domains to gather")
+        claim(gathering is not None, "the fabric has no domains to gather")
         assert gathering is not None
         layers = gathering.layers
         taken = _used_by_hubs(problem, gathering, apart[0])
     for layer in layers[1:] if witness.is_gathered else layers:
         taken = taken + csr_array((layer.capacity, (layer.edge_a, layer.edge_b)), shape=shape)
     over = (taken - csr_array((problem.capacity, (problem.edge_a, problem.edge_b)), shape=shape)).tocoo()
-    _claim(
+    claim(
         bool((over.data <= _SLACK * max(1.0, float(problem.capacity.max()))).all()),
         "layers use a link beyond its capacity",
     )
-    _claim(len(witness.parts) == len(layers), "the layers are not the fabric's")
+    claim(len(witness.parts) == len(layers), "the layers are not the fabric's")
     return math.fsum(
         rounded_up(_embedded(layer, part, smaller), layer.unit_gbps)
         for layer, part in zip(layers, witness.parts, strict=True)
         if part is not None
     )
+
+
+def _between_pods(problem: Problem, flow: PodFlow, smaller: int) -> float:
+    """Flows stay inside pods and capacities, start at units, end as they say; then the least even split of pods."""
+    of = pod_of_vertex(problem)
+    claim(of is not None, "the units are no pods")
+    assert of is not None
+    n, shape = problem.n_vertices, (problem.n_vertices, problem.n_vertices)
+    slack = _SLACK * max(1.0, float(problem.capacity.max()))
+    claim(bool((of[flow.tail] == of[flow.head]).all() and (of[flow.tail] >= 0).all()), "a flow leaves its pod")
+    used = csr_array((flow.gbps, (np.minimum(flow.tail, flow.head), np.maximum(flow.tail, flow.head))), shape=shape)
+    over = (used - csr_array((problem.capacity, (problem.edge_a, problem.edge_b)), shape=shape)).tocoo()
+    claim(bool((over.data <= slack).all() and (flow.gbps >= 0).all()), "a link carries more than its capacity")
+    kept = np.bincount(flow.head, flow.gbps, n) - np.bincount(flow.tail, flow.gbps, n)
+    switches = np.arange(n) >= problem.n_units
+    claim(bool((flow.brought <= kept + slack)[switches].all()), "a flow is not conserved")
+    part = filled(problem, of, flow.brought, smaller)
+    rates = joined_pods(problem, of, part), relayed(problem, of, part)
+    return cheapest_whole(problem.weight, *rates, smaller)[0]
 
 
 def _check_meshes(problem: Problem, hubbed: Problem) -> None:
@@ -152,11 +182,11 @@ def _check_meshes(problem: Problem, hubbed: Problem) -> None:
     a, b = problem.edge_a, problem.edge_b
     mesh = (hub[a] >= 0) & (hub[a] == hub[b])
     pairs = np.bincount(hub[a[mesh]], minlength=hubbed.n_vertices)
-    _claim(np.array_equal(pairs, size * (size - 1) // 2), "a mesh is not full")
+    claim(np.array_equal(pairs, size * (size - 1) // 2), "a mesh is not full")
     sent = (rate[a] + rate[b])[mesh] / size[hub[a[mesh]]]
-    _claim(bool((sent <= problem.capacity[mesh] * (1 + _SLACK)).all()), "a link of a mesh carries too much")
+    claim(bool((sent <= problem.capacity[mesh] * (1 + _SLACK)).all()), "a link of a mesh carries too much")
     same = [(np.asarray(getattr(problem, x))[~mesh], np.asarray(getattr(hubbed, x))[~new]) for x in _EDGES]
-    _claim(all(np.array_equal(x, y) for x, y in same), "links beside the meshes differ")
+    claim(all(np.array_equal(x, y) for x, y in same), "links beside the meshes differ")
 
 
 def _used_by_hubs(problem: Problem, gathering: Gathering, outside: Problem) -> csr_array:
@@ -167,7 +197,7 @@ def _used_by_hubs(problem: Problem, gathering: Gathering, outside: Problem) -> c
     a, b = problem.edge_a, problem.edge_b
     inside = (unit_hub[a] >= 0) & (gathering.hub_of_switch[b] == unit_hub[a])
     shares = np.bincount(a[inside], gathering.share[b[inside]], n)[:n_units]
-    _claim(bool(np.allclose(shares[hub >= 0], 1, rtol=0, atol=_SLACK)), "shares of a hub do not sum to 1")
+    claim(bool(np.allclose(shares[hub >= 0], 1, rtol=0, atol=_SLACK)), "shares of a hub do not sum to 1")
     to_hub = (unit_hub[first.edge_a] >= 0) & (first.edge_b == unit_hub[first.edge_a])
     room = np.bincount(first.edge_a[to_hub], first.capacity[to_hub], n)[:n_units]
     plain = (unit_hub[a] < 0) & (np.isin(b, first.edge_b)) & (a < n_units) & inner_switches(problem)[b]
@@ -176,7 +206,7 @@ def _used_by_hubs(problem: Problem, gathering: Gathering, outside: Problem) -> c
     led = _bundles(stays[outside.edge_a], stays[outside.edge_b], outside.capacity, n)
     rest = csr_array((first.capacity[~to_hub], (first.edge_a[~to_hub], first.edge_b[~to_hub])), shape=(n, n))
     over = (rest - led - own).tocoo()
-    _claim(bool((over.data <= _SLACK * max(1.0, float(problem.capacity.max()))).all()), "a hub has links of no unit")
+    claim(bool((over.data <= _SLACK * max(1.0, float(problem.capacity.max()))).all()), "a hub has links of no unit")
     through = (room + outside.injection)[a[inside]] * gathering.share[b[inside]]
     used: csr_array = own + _bundles(
         np.concatenate([outside.edge_a, a[inside]]),
@@ -197,17 +227,17 @@ def _embedded(problem: Problem, witness: Embedding, smaller: int) -> float:
     """Shares are distributions, flows keep to supply, demand and capacity; then the tree's minimum less the unsent."""
     tree, bases = witness.tree, witness.tree.bases
     own = find_bases(problem)
-    _claim(
+    claim(
         own is not None and (_same_bases(own, bases) or _same_bases(joined_apart(own), bases)),
         "the units and links are not the fabric's",
     )
-    _claim(np.array_equal(tree.element[bases.vertex], np.arange(tree.n_bases)), "a base does not stand for itself")
-    _claim(bool((tree.parent[:-1] > np.arange(len(tree.parent) - 1)).all()), "the blocks are no tree")
+    claim(np.array_equal(tree.element[bases.vertex], np.arange(tree.n_bases)), "a base does not stand for itself")
+    claim(bool((tree.parent[:-1] > np.arange(len(tree.parent) - 1)).all()), "the blocks are no tree")
     n, n_elements = len(tree.element), len(tree.parent)
     share, kappa = witness.share, witness.kappa
     has = tree.element >= 0
     sums = np.bincount(tree.element[has], share[has], n_elements)
-    _claim(
+    claim(
         bool((share >= 0).all() and np.allclose(sums, 1, rtol=0, atol=_SLACK)),
         "shares of a block do not sum to 1",
     )
@@ -218,7 +248,7 @@ def _embedded(problem: Problem, witness: Embedding, smaller: int) -> float:
     supply = np.where(tree.element[net.col] == net.row, kappa[net.row] * share[net.col], 0.0)
     demand = np.where(tree.element[net.col] == tree.parent[net.row], kappa[net.row] * share[net.col], 0.0)
     slack = _SLACK * max(1.0, float(bases.capacity.max(initial=0)))
-    _claim(
+    claim(
         bool((net.data <= supply + slack).all() and (-net.data <= demand + slack).all()),
         "a flow is not conserved",
     )
@@ -229,7 +259,7 @@ def _embedded(problem: Problem, witness: Embedding, smaller: int) -> float:
     low, high = np.minimum(witness.tail, witness.head), np.maximum(witness.tail, witness.head)
     load = csr_array((witness.gbps, (low, high)), shape=(n, n))
     over = (load - pair).tocoo()
-    _claim(bool((over.data <= slack).all()), "a link carries more than its capacity")
+    claim(bool((over.data <= slack).all()), "a link carries more than its capacity")
     sent = np.bincount(net.row, np.maximum(net.data, 0), n_elements)
     unsent = np.maximum(kappa - sent, 0)
     unsent[tree.root] = 0
@@ -262,48 +292,52 @@ def _opposed(parent: Array, element: Array, is_base: Array, kappa: Array, share:
 
 
 def _uniform(problem: Problem, smaller: int) -> float:
-    """All-to-all over shortest paths, source by source on the whole graph of units and switches."""
-    adjacency = problem.adjacency
-    n, weight = (
-        problem.n_vertices,
-        np.concatenate([problem.weight, np.zeros(problem.n_vertices - problem.n_units)]),
-    )
-    part = connected_components(adjacency, directed=False)[1][: problem.n_units]
+    """All-to-all over shortest paths, source by source; units on one switch alone start and end there."""
+    adjacency, n_units = problem.adjacency, problem.n_units
+    part = connected_components(adjacency, directed=False)[1][:n_units]
     if (part != part[0]).any():
         return 0.0
+    single = (np.arange(problem.n_vertices) < n_units) & (np.diff(adjacency.indptr) == 1)
+    first = adjacency.indptr[:-1][single]
+    at = np.arange(n_units)
+    at[single[:n_units]] = adjacency.indices[first]
+    weight = np.bincount(at, problem.weight, problem.n_vertices)
+    kept = np.flatnonzero(~single | (weight > 0))
+    own = problem.weight[single[:n_units]]
+    adjacency, weight = adjacency[kept][:, kept], weight[kept]
     loads = np.zeros(adjacency.nnz)
-    row = np.repeat(np.arange(n), np.diff(adjacency.indptr))
-    for source in range(problem.n_units):
-        level = np.full(n, -1)
-        level[source] = 0
-        paths = np.zeros(n)
-        paths[source] = 1
-        depth = 0
-        forward = []
-        while True:
-            arcs = np.flatnonzero(
-                (level[row] == depth) & ((level[adjacency.indices] < 0) | (level[adjacency.indices] == depth + 1))
-            )
-            if not arcs.size:
-                break
-            level[adjacency.indices[arcs]] = depth + 1
-            np.add.at(paths, adjacency.indices[arcs], paths[row[arcs]] * adjacency.data[arcs])
-            forward.append(arcs)
-            depth += 1
-        through = weight.copy()
-        for arcs in reversed(forward):
-            tail, head = row[arcs], adjacency.indices[arcs]
-            part = paths[tail] * adjacency.data[arcs] / paths[head] * through[head]
-            loads[arcs] += part * weight[source]
-            np.add.at(through, tail, part)
-    links = np.diff(adjacency.indptr)
-    access = (weight > 0) & (links == 1)
-    rates = adjacency.data[adjacency.indptr[:-1][access]] / weight[access]
-    busy = (loads > 0) & ~access[row] & ~access[adjacency.indices]
+    row = np.repeat(np.arange(len(kept)), np.diff(adjacency.indptr))
+    for source in np.flatnonzero(weight).tolist():
+        loads += weight[source] * _loads_from(source, adjacency, row, weight)
+    busy = loads > 0
     across = math.inf
     if busy.any():
-        across = float((adjacency.data[busy] / loads[busy]).min()) * smaller * (int(weight.sum()) - smaller)
+        total = int(problem.weight.sum())
+        across = float((adjacency.data[busy] / loads[busy]).min()) * smaller * (total - smaller)
+    rates = problem.adjacency.data[first] / own
     return min(across, float(rates.min(initial=math.inf)) * smaller)
+
+
+def _loads_from(source: int, adjacency: csr_array, row: Array, weight: Array) -> Array:
+    """Loads of the arcs when the source sends every vertex its weight, level by level outwards and back."""
+    n = len(weight)
+    level, paths, loads = np.full(n, -1), np.zeros(n), np.zeros(adjacency.nnz)
+    level[source], paths[source] = 0, 1.0
+    forward: list[Array] = []
+    while True:
+        arcs = np.flatnonzero((level[row] == len(forward)) & (level[adjacency.indices] < 0))
+        if not arcs.size:
+            break
+        heads = adjacency.indices[arcs]
+        level[heads] = len(forward) + 1
+        paths += np.bincount(heads, paths[row[arcs]] * adjacency.data[arcs], n)
+        forward.append(arcs)
+    through = weight.astype(float)
+    for arcs in reversed(forward):
+        tail, head = row[arcs], adjacency.indices[arcs]
+        loads[arcs] = paths[tail] * adjacency.data[arcs] / paths[head] * through[head]
+        through += np.bincount(tail, loads[arcs], n)
+    return loads
 
 
 def _spectral(problem: Problem, smaller: int) -> float:

@@ -63,7 +63,8 @@ class TreeCost:
     """The minimum for one tree, one set of targets and one ``kappa`` per element (edge to its parent).
 
     ``targets`` are the endpoint counts of side 1 that make the split even. Exact, but for fabrics of very many
-    endpoints on leaves of many sizes, where the cost is a lower bound short by a few units' rates.
+    endpoints on leaves of many sizes: there units that fill no step are left out, and the cost is a lower bound, short
+    by the dearest rate of half of them. Where most leaves are smaller than a step the bound says nothing.
     """
 
     def __init__(self, tree: BlockTree, kappa: Array, targets: Sequence[int], charges: Charges | None = None) -> None:

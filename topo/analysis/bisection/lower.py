@@ -7,16 +7,39 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
 from topo.analysis.bisection.blocks import BlockTree
 from topo.analysis.bisection.layers import gathered, layers_of, meshes_as_hubs, tree_apart
 from topo.analysis.bisection.merging import cheapest_labels
+from topo.analysis.bisection.pods import (
+    PodFlow,
+    cheapest_whole,
+    filled,
+    inner_flow,
+    joined_pods,
+    pod_of_vertex,
+    relayed,
+)
 from topo.analysis.bisection.problem import Problem
 from topo.analysis.bisection.spread import spectral_bound, uniform_bound
 from topo.analysis.bisection.transport import Embedding, candidates
 from topo.analysis.bisection.upward import upward_embedding
+from topo.fabric import State
 from topo.progress import part
+from topo.table import Array
 
-__all__ = ["Bound", "Layered", "lower_bound", "quick_bound", "rounded_up"]
+__all__ = [
+    "TRIVIAL",
+    "Bound",
+    "Healthier",
+    "Layered",
+    "Witness",
+    "lower_bound",
+    "pod_bound",
+    "quick_bound",
+    "rounded_up",
+]
 
 _MOST_FOR_GENERAL_BOUNDS = 2000
 
@@ -32,12 +55,23 @@ class Layered:
     is_gathered: bool = False
 
 
+@dataclass(frozen=True, eq=False)
+class Healthier:
+    """Witness of a bound less what was lost since: another state of the same fabric, and the bound that holds there."""
+
+    state: State | None
+    bound: Bound
+
+
+Witness = Embedding | Layered | PodFlow | Healthier
+
+
 class Bound(NamedTuple):
     """A lower bound in Gb/s, what kind of witness it has, and that witness where it is data."""
 
     gbps: float
     method: str
-    witness: Embedding | Layered | None
+    witness: Witness | None
 
 
 Embeddings = Callable[[BlockTree | None], Iterator[Embedding]]
@@ -54,6 +88,21 @@ def rounded_up(value: float, unit: float) -> float:
 def quick_bound(problem: Problem, tree: BlockTree | None, smaller: int) -> Bound:
     """The best bound of flows straight through each bundle: exact on fabrics joined in proportion, layer by layer."""
     return _best_of_layers(problem, tree, smaller, _straight, math.inf)
+
+
+def pod_bound(problem: Problem, smaller: int) -> tuple[Bound, Array] | None:
+    """The bound of flows inside whole pods, and the sides of units it speaks of; None where units are no pods."""
+    of = pod_of_vertex(problem)
+    if of is None:
+        return None
+    flow = inner_flow(problem, of, smaller)
+    share = filled(problem, of, flow.brought, smaller)
+    rates = joined_pods(problem, of, share), relayed(problem, of, share)
+    value, half = cheapest_whole(problem.weight, *rates, smaller)
+    if not value:
+        return None
+    side = np.concatenate([half, np.zeros(problem.n_vertices - problem.n_units, bool)])
+    return Bound(rounded_up(value, problem.unit_gbps), "pods", flow), side
 
 
 def lower_bound(problem: Problem, tree: BlockTree | None, smaller: int, enough: float = math.inf) -> Bound:
@@ -131,7 +180,7 @@ def _summed(layers: list[Problem], smaller: int, embeddings: Embeddings, *, is_g
     total = 0.0
     for layer in layers:
         bound = _best(layer, embeddings(tree_apart(layer)), smaller)
-        assert not isinstance(bound.witness, Layered)
+        assert bound.witness is None or isinstance(bound.witness, Embedding)
         parts.append(bound.witness)
         total += bound.gbps
     return Bound(total, "layers", Layered(tuple(parts), is_gathered)) if total else TRIVIAL

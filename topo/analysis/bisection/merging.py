@@ -1,8 +1,9 @@
 """Units that differ in nothing under one block counted together, so that the knapsack moves them in steps.
 
-A unit of several links is a base of its own: its label follows the unit or the block, whichever costs less, so it
-pays min(rate of the unit, rate of the tree edge) where unit and block differ. Units that pay alike under one block
-are one class of a single base that bears the block's label: the minimum is the same, from a thousandth of the work.
+A unit of several links is a base of its own, and so is a switch with its only unit: its label follows the unit or the
+block, whichever costs less, so it pays min(rate of the unit, rate of the tree edge) where unit and block differ. Units
+that pay alike under one block are one class of a single base that bears the block's label: the minimum is the same,
+from a thousandth of the work.
 """
 
 from __future__ import annotations
@@ -45,9 +46,10 @@ def _tracked(tree: BlockTree, charges: Charges | None) -> Array:
 
 
 def _is_unit(tree: BlockTree) -> Array:
-    """Bases that are units of several links."""
-    bases = tree.bases
-    is_unit: Array = (bases.vertex < len(bases.class_of_unit)) & (tree.parent[: tree.n_bases] >= 0)
+    """Bases of one unit: a unit of several links, or a switch on which a single unit hangs."""
+    is_unit: Array = (np.bincount(tree.bases.class_base, tree.bases.class_count, tree.n_bases) == 1) & (
+        tree.parent[: tree.n_bases] >= 0
+    )
     return is_unit
 
 

@@ -17,7 +17,7 @@ from topo.errors import ParameterError
 from topo.progress import steps
 from topo.table import Array
 
-__all__ = ["best_split", "cheapest_units", "first_split", "kept_split", "side_of_split"]
+__all__ = ["best_split", "best_switches", "cheapest_units", "first_split", "kept_split", "side_of_split"]
 
 _MOST_SEARCH_WORK = 2e6
 _MOST_SWAP_SIZE = 1500
@@ -67,7 +67,7 @@ def kept_split(problem: Problem, keep: str, smaller: int, lower: float, seed: in
         side = np.zeros(problem.n_vertices, bool)
         both = (problem.vertex_of_node >= 0) & (other.vertex_of_node >= 0)
         side[problem.vertex_of_node[both]] = found[other.vertex_of_node[both]]
-        side = _best_switches(problem, side)
+        side = best_switches(problem, side)
         best = min(best, (problem.cut_gbps(side), side), key=lambda pair: pair[0])
     return best
 
@@ -121,7 +121,7 @@ def _improved(problem: Problem, side: Array, smaller: int) -> tuple[float, Array
     """Alternate: best switches for the split of the units, best split for the switches."""
     cut = problem.cut_gbps(side)
     for _ in range(20):
-        trial = _resplit(problem, _best_switches(problem, side), smaller)
+        trial = _resplit(problem, best_switches(problem, side), smaller)
         value = problem.cut_gbps(trial)
         if value >= cut:
             return cut, side
@@ -129,7 +129,7 @@ def _improved(problem: Problem, side: Array, smaller: int) -> tuple[float, Array
     return cut, side
 
 
-def _best_switches(problem: Problem, side: Array) -> Array:
+def best_switches(problem: Problem, side: Array) -> Array:
     """Minimum cut with every unit held on its side."""
     n = problem.n_units
     label = np.concatenate([np.where(side[:n], 0, 1), np.arange(2, problem.n_vertices - n + 2)])

@@ -117,7 +117,7 @@ def phase_loads(fabric: Fabric, phase: Phase, under: Conditions) -> tuple[NDArra
 def _loads(fabric: Fabric, demand: Demand, under: Conditions) -> tuple[NDArray[np.float64], int]:
     """Loads by the routing kernel, worked out once for all rates and questions of one state."""
     routing = under.routing
-    if routing.scheme != "wcmp":  # spraying divides like ECMP
+    if routing.scheme not in ("wcmp", "valiant"):  # spraying divides like ECMP
         routing = routing.with_(scheme="ecmp")
     key = (id(demand), routing, id(under.state))
     if key not in under.kept:

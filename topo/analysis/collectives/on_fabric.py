@@ -27,10 +27,11 @@ from topo.errors import DisconnectedError, ParameterError
 from topo.fabric import Fabric, State, expect_fabric
 from topo.result import Result, Row, Standing, hidden
 from topo.routing.next_hops import NextHops
-from topo.routing.scheme import Routing
+from topo.routing.scheme import FLUID, Routing
 from topo.routing.walk import at_random, walk
 from topo.table import Array
 from topo.traffic.demand import Demand
+from topo.view.text import plural
 
 __all__ = [
     "CollectiveLoads",
@@ -73,13 +74,14 @@ class CollectiveTime(Result):
     def rows(self) -> list[Row]:
         """Time first, then bandwidths, phases, what binds."""
         many = f"{self.groups} groups of " if self.groups > 1 else ""
+        follows = Standing(self.standing.kind)
         rows = [
             Row("collective", f"{self.collective}, {self.algorithm}, {many}{self.ranks} ranks on {self.fabric}"),
             Row("time", 1e3 * self.time_s, "ms", self.standing),
-            Row("of it latency", 1e3 * self.latency_s, "ms"),
-            Row("of it transfer", 1e3 * self.transfer_s, "ms"),
-            Row("algbw, bytes over time", self.algbw_gbyte_s, "GB/s"),
-            Row("busbw, as nccl-tests prints", self.busbw_gbyte_s, "GB/s"),
+            Row("of it latency", 1e3 * self.latency_s, "ms", follows),
+            Row("of it transfer", 1e3 * self.transfer_s, "ms", follows),
+            Row("algbw, bytes over time", self.algbw_gbyte_s, "GB/s", follows),
+            Row("busbw, as nccl-tests prints", self.busbw_gbyte_s, "GB/s", follows),
         ]
         if len(self.phases) > 1:
             rows += [Row(f"  {name}, {repeats} x", 1e3 * time, "ms") for name, repeats, time in self.phases[:12]]
@@ -347,7 +349,7 @@ def _together(fabric: Fabric, phases: Sequence[Phase], under: Conditions) -> tup
 
 def _gigabits(fabric: Fabric, phases: Sequence[Phase], under: Conditions) -> NDArray[np.float64]:
     """What all phases put on every arc, split like a fluid: the mean over draws where paths are hashed."""
-    fluid = under if under.routing.scheme in ("ecmp", "wcmp", "spray") else under.fluid()
+    fluid = under if under.routing.scheme in FLUID else under.fluid()
     total = np.zeros(2 * len(fabric.links))
     for phase in phases:
         total += phase.repeats * phase_loads(fabric, phase, fluid)[0]
@@ -358,7 +360,7 @@ def _assumptions(ranks: Ranks, under: Conditions, wire: Wire | None, algorithm: 
     said = [f"routing {under.routing}", "phases one after another; every flow of a phase at once"]
     said.append("line rates" if wire is None else f"payload of {wire.transport} at MTU {wire.mtu}")
     if under.is_drawn:
-        said.append(f"{under.queue_pairs} queue pair(s) a flow hashed independently, the slowest ends a phase")
+        said.append(f"{plural(under.queue_pairs, 'queue pair')} a flow hashed independently, the slowest ends a phase")
     if ranks.dropped and ranks.local > 1:
         said.append("links inside hosts are not modelled: what ranks of one host say to each other costs nothing")
     if algorithm == "in_network":

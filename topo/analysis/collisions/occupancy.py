@@ -136,8 +136,9 @@ def binomial_above(k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
     from scipy.special import betainc
 
     most, flows = np.asarray(k, dtype=float), np.asarray(n, dtype=float)
-    inside = most < flows
-    return np.asarray(np.where(inside, betainc(most + 1, np.where(inside, flows - most, 1.0), np.asarray(p)), 0.0))
+    inside = (most >= 0) & (most < flows)  # outside it is 1 or 0, and not every scipy says so
+    a, b = np.where(inside, most + 1, 1.0), np.where(inside, flows - most, 1.0)
+    return np.asarray(np.where(inside, betainc(a, b, np.asarray(p)), np.where(most < 0, 1.0, 0.0)))
 
 
 def _union_bound(n: int, m: int, k: int) -> float:

@@ -22,7 +22,7 @@ from topo.result import Result, Row, Standing, hidden
 from topo.routing.scheme import Routing
 from topo.sweep import Progress
 from topo.traffic import Demand
-from topo.units import format_number
+from topo.units import format_number, format_range
 
 __all__ = ["Availability", "availability"]
 
@@ -99,12 +99,12 @@ class Availability(Result):
         rows = [Row(f"{self.measure}, healthy", self.healthy, self.unit)]
         for share in _SHOWN:
             low, high = self.held(share)
-            said = format_number(low) if low == high else f"{format_number(low)} to {format_number(high)}"
+            said = format_range(low, high)
             rows.append(Row(f"held {format_number(100 * share)} % of the time", said, self.unit, self.standing))
         low, high = self.minutes_a_year_below(self.healthy)
-        said = format_number(low, 4) if low == high else f"{format_number(low, 4)} to {format_number(high, 4)}"
+        said = format_range(low, high, 4)
         rows += [
-            Row("mean over time", _between(self.mean_lower, self.mean_upper), self.unit),
+            Row("mean over time", format_range(self.mean_lower, self.mean_upper), self.unit, self.standing),
             Row("below the healthy level", said, "minutes a year"),
             Row("elements down at any time, mean", self.expected_down),
             Row("endpoints cut off, mean", self.cut_off_mean),
@@ -227,7 +227,3 @@ def _level_at(level: NDArray[np.float64], held: NDArray[np.float64], share: floa
     """Greatest level held at least ``share`` of the time; 0 if none is."""
     enough = np.flatnonzero(held >= share - 1e-15)
     return float(level[enough[-1]]) if enough.size else 0.0
-
-
-def _between(low: float, high: float) -> str:
-    return format_number(low) if low == high else f"{format_number(low)} to {format_number(high)}"

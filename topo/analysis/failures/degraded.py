@@ -13,7 +13,7 @@ from topo.fabric import Fabric, State
 from topo.result import Result, Row, Standing
 from topo.routing.scheme import Routing
 from topo.traffic import Demand
-from topo.units import format_number
+from topo.units import format_number, format_range
 
 __all__ = ["DegradedCapacity", "Kept", "degraded_capacity", "share_of"]
 
@@ -42,6 +42,11 @@ class Kept:
     def exact(self) -> bool:
         """Whether both bounds meet."""
         return self.share_lower == self.share_upper
+
+    @property
+    def standing(self) -> Standing:
+        """Exact where the bounds meet, else a bracket."""
+        return Standing("exact" if self.exact else "bracket")
 
     def text(self) -> str:
         """The share in per cent, as a range where it is not exact."""
@@ -82,10 +87,23 @@ class DegradedCapacity(Result):
             Row("nodes down", self.n_nodes_down),
             Row("links down", self.n_links_down),
             Row("links at a lower rate", self.n_links_slower),
-            Row(f"{self.measure}, healthy", _range(kept.healthy_lower, kept.healthy_upper), self.unit),
-            Row(f"{self.measure}, as it is", _range(kept.degraded_lower, kept.degraded_upper), self.unit),
+            Row(
+                f"{self.measure}, healthy",
+                format_range(kept.healthy_lower, kept.healthy_upper),
+                self.unit,
+                self.standing,
+            ),
+            Row(
+                f"{self.measure}, as it is",
+                format_range(kept.degraded_lower, kept.degraded_upper),
+                self.unit,
+                self.standing,
+            ),
             Row("share left", kept.text(), standing=self.standing),
-            *(Row(f"share left with {other.routing} routing", other.text()) for other in self.beside),
+            *(
+                Row(f"share left with {other.routing} routing", other.text(), standing=other.standing)
+                for other in self.beside
+            ),
             Row("endpoints cut off", self.cut_off),
             Row("endpoints at a lower rate of their own", self.reduced),
             Row("pairs without a path", self.lost_pairs),
@@ -169,7 +187,3 @@ def _standing(healthy: Value, now: Value) -> Standing:
     if healthy.lower == healthy.upper and now.lower == now.upper:
         return Standing("exact", "fluid shares; pairs without a path left out")
     return Standing("bracket", "from the bounds of both states; pairs without a path left out")
-
-
-def _range(low: float, high: float) -> str:
-    return format_number(low) if low == high else f"{format_number(low)} to {format_number(high)}"

@@ -17,7 +17,7 @@ from topo.analysis.failures.healthy import Healthy
 from topo.errors import ParameterError
 from topo.fabric import FORWARDS_ALL, Fabric, State, expect_fabric
 from topo.network import Network
-from topo.routing.scheme import Routing
+from topo.routing.scheme import FLUID, Routing
 from topo.table import Array, ranges
 from topo.traffic import Block, Demand, all_to_all, line_rate_gbps, permutation
 
@@ -79,7 +79,7 @@ class ThroughputMeasure:
         return Value(lower * carried, upper * carried, cut_off, reduced, lost + self._n_pairs - n_pairs)
 
     def _theta(self, demand: Demand, n_pairs: int, state: State | None) -> tuple[float, float, int, float]:
-        if self.routing.scheme in ("ecmp", "wcmp", "spray"):
+        if self.routing.scheme in FLUID:
             from topo.routing.loads import link_loads
 
             loads = link_loads(self.fabric, demand, routing=self.routing, state=state)

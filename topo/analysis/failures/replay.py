@@ -16,6 +16,7 @@ from topo.analysis.failures.elements import find_elements
 from topo.analysis.failures.measures import Measure, measure_of
 from topo.errors import InputError, ParameterError
 from topo.fabric import Fabric, State
+from topo.io.text import read_text
 from topo.progress import steps
 from topo.result import Result, Row, Standing
 from topo.routing.scheme import Routing
@@ -82,15 +83,7 @@ def read_events(path: str | Path) -> list[Event]:
 
     :raises InputError: at file:line, a column missing, a time or event that cannot be read, times that go back.
     """
-    source = str(path)
-    try:
-        if Path(path).stat().st_size > _MOST_BYTES:
-            raise InputError(f"larger than {_MOST_BYTES:,} bytes, the most that is read of a log", path=source)
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise InputError("not UTF-8 text; save the file as UTF-8", path=source) from None
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or error}", path=source) from None
+    text, source = read_text(path, limit=_MOST_BYTES)
     reader = csv.reader(text.splitlines())
     header = [name.strip().lower() for name in next(reader, [])]
     missing = [name for name in _COLUMNS if name not in header]

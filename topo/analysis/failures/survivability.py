@@ -103,7 +103,8 @@ class Survivability(Result):
             alike = f", and {loss.n_alike - 1:,} alike" if loss.n_alike > 1 else ""
             cut = f"; {plural(loss.cut_off, 'endpoint')} cut off" if loss.cut_off else ""
             slow = f"; {plural(loss.reduced, 'endpoint')} at a lower rate" if loss.reduced else ""
-            rows.append(Row(f"without {loss.name}{alike}", f"{format_number(100 * loss.share_lower, 4)} %{cut}{slow}"))
+            left = f"{format_number(100 * loss.share_lower, 4)} %{cut}{slow}"
+            rows.append(Row(f"without {loss.name}{alike}", left, standing=Standing(self.standing.kind)))
         rows.append(Row("elements looked at", self.n_elements))
         rows.append(Row("states evaluated", self.n_evaluated))
         if self.n_better:

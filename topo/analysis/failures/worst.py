@@ -62,7 +62,7 @@ class WorstFailures(Result):
             Row(f"worst {self.k} found", ", ".join(self.elements)),
             Row(f"{self.measure}, healthy", self.healthy, self.unit),
             Row("left without them", self.left, self.unit, self.standing),
-            Row("share left", f"{format_number(100 * self.share, 4)} %"),
+            Row("share left", f"{format_number(100 * self.share, 4)} %", standing=Standing(self.standing.kind)),
             Row("endpoints cut off", self.cut_off),
         ]
         if self.left_at_least < self.left:

@@ -14,7 +14,7 @@ import numpy as np
 
 from topo.analysis.throughput.answer import Throughput
 from topo.analysis.throughput.problem import Problem, make_problem
-from topo.errors import TopoError
+from topo.errors import CertificateError, claim
 from topo.fabric import Fabric, State
 from topo.network import Network
 from topo.table import Array
@@ -23,10 +23,6 @@ from topo.traffic.demand import Demand
 __all__ = ["CertificateError", "check", "check_lower", "check_upper"]
 
 _SLACK = 2e-6
-
-
-class CertificateError(TopoError):
-    """A witness does not prove what its result claims."""
 
 
 def check(fabric: Fabric, demand: Demand, answer: Throughput) -> None:
@@ -55,18 +51,18 @@ def check_lower(fabric: Fabric, demand: Demand, answer: Throughput) -> None:
     problem, _ = make_problem(fabric, demand, state=answer.state, pxn=answer.pxn)
     flows, places = answer.flows, problem.places
     source, arc = problem.variables
-    _claim(len(flows) == len(arc) and bool((flows >= 0).all()), "a flow is negative")
+    claim(len(flows) == len(arc) and bool((flows >= 0).all()), "a flow is negative")
     net = np.zeros(problem.wanted.shape)
     np.add.at(net, (source, places.head[arc]), flows)
     np.add.at(net, (source, places.tail[arc]), -flows)
     net[np.arange(len(net)), problem.sources] = 0
     # More than is wanted may arrive: a part of the flow does without it.
     short = problem.wanted - net
-    _claim(bool((short <= _SLACK * problem.wanted.max(axis=1)[:, None]).all()), "a flow is not conserved")
+    claim(bool((short <= _SLACK * problem.wanted.max(axis=1)[:, None]).all()), "a flow is not conserved")
     load = np.zeros(len(places.capacity) + 1)
     np.add.at(load, places.resource[arc], flows)  # the last entry takes arcs that load nothing
-    _claim(bool((load[:-1] * theta <= places.capacity * (1 + _SLACK)).all()), "a link carries more than its capacity")
-    _claim(problem.access_theta >= theta * (1 - _SLACK), "an endpoint's own link carries more than its capacity")
+    claim(bool((load[:-1] * theta <= places.capacity * (1 + _SLACK)).all()), "a link carries more than its capacity")
+    claim(problem.access_theta >= theta * (1 - _SLACK), "an endpoint's own link carries more than its capacity")
 
 
 def check_upper(fabric: Fabric, demand: Demand, answer: Throughput) -> None:
@@ -77,18 +73,13 @@ def check_upper(fabric: Fabric, demand: Demand, answer: Throughput) -> None:
         kept = demand
         if answer.lost_pairs:
             kept = make_problem(fabric, demand, state=answer.state, pxn=answer.pxn)[0].demand
-        _claim(_cut_theta(network, kept, answer) <= theta * (1 + _SLACK), "the cut lets more through")
+        claim(_cut_theta(network, kept, answer) <= theta * (1 + _SLACK), "the cut lets more through")
     elif answer.lengths is not None:
         problem, _ = make_problem(fabric, demand, state=answer.state, pxn=answer.pxn)
         proved = min(problem.access_theta, _length_theta(problem, answer.lengths))
-        _claim(proved <= theta * (1 + _SLACK), f"the lengths prove {proved}")
+        claim(proved <= theta * (1 + _SLACK), f"the lengths prove {proved}")
     elif answer.arc_gbps is not None and math.isfinite(theta):
-        _claim(_least_ratio(fabric, answer) <= theta * (1 + _SLACK), "no link is full")
-
-
-def _claim(holds: bool, reason: str) -> None:
-    if not holds:
-        raise CertificateError(f"the certificate does not hold: {reason}")
+        claim(_least_ratio(fabric, answer) <= theta * (1 + _SLACK), "no link is full")
 
 
 def _least_ratio(fabric: Fabric, answer: Throughput) -> float:
@@ -102,7 +93,7 @@ def _check_loads(fabric: Fabric, demand: Demand, answer: Throughput) -> None:
     """Loads fit, and at every node that only forwards, what enters leaves; endpoints send and get what they want."""
     if answer.arc_gbps is None:
         raise CertificateError("the certificate does not hold: neither flows nor loads are given")
-    _claim(_least_ratio(fabric, answer) >= answer.theta_lower * (1 - _SLACK), "a link carries more than its capacity")
+    claim(_least_ratio(fabric, answer) >= answer.theta_lower * (1 - _SLACK), "a link carries more than its capacity")
     kept = demand
     if answer.lost_pairs:
         kept = make_problem(fabric, demand, state=answer.state, pxn=answer.pxn)[0].demand
@@ -111,7 +102,7 @@ def _check_loads(fabric: Fabric, demand: Demand, answer: Throughput) -> None:
     into = np.bincount(fabric.arc_target, weights=answer.arc_gbps, minlength=n)
     wanted = kept.sent_gbps(fabric) - kept.received_gbps(fabric)
     slack = _SLACK * max(1.0, float(out.max(initial=0)))
-    _claim(bool((np.abs(out - into - wanted) <= slack).all()), "what enters a node does not leave it")
+    claim(bool((np.abs(out - into - wanted) <= slack).all()), "what enters a node does not leave it")
 
 
 def _cut_theta(network: Network, demand: Demand, answer: Throughput) -> float:
@@ -137,7 +128,7 @@ def _cut_theta(network: Network, demand: Demand, answer: Throughput) -> float:
 def _length_theta(problem: Problem, lengths: Array) -> float:
     """Capacity times length over demand times distance, distances by a heap."""
     places = problem.places
-    _claim(bool((lengths >= 0).all()), "a length is negative")
+    claim(bool((lengths >= 0).all()), "a length is negative")
     of_arc = np.append(lengths, 0.0)[places.resource].tolist()
     leaving: list[list[tuple[int, float]]] = [[] for _ in range(places.n)]
     for tail, head, length in zip(places.tail.tolist(), places.head.tolist(), of_arc, strict=True):

@@ -32,6 +32,7 @@ _MODELS = {
     "destination-modulo": "switches forward by destination, modulo the next hops",
     "min-hop": "switches forward by destination to the least used of their shortest ports",
     "random": "switches forward by destination, next hops drawn once",
+    "dimension-order": "the first coordinate is put right, then the second, and so on, by shortest ways around rings",
 }
 _QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 _BATCH = 400_000

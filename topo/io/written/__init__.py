@@ -14,6 +14,7 @@ from topo.errors import ParameterError
 from topo.io.descriptions import MAX_NAME, clean
 from topo.output import csv_cell, plain
 from topo.table import Labels, Table
+from topo.view.text import plural
 
 if TYPE_CHECKING:
     from topo.fabric import Fabric
@@ -41,6 +42,8 @@ _ROWS = {"node", "port_a", "port_b"}
 class Written:
     """A fabric as a file of another tool: its content, and in words what of the fabric that format cannot say.
 
+    ``n_cables`` is how many cables stand in the file, each link one: 0 where a format knows none, None for all links.
+
     >>> import topo
     >>> from topo.io.written.dot import write_dot
     >>> isinstance(write_dot(topo.fat_tree(4)).content, str)
@@ -49,6 +52,7 @@ class Written:
 
     content: str | bytes
     lost: tuple[str, ...] = ()
+    n_cables: int | None = None
 
     def data(self) -> bytes:
         """The bytes of the file; text is UTF-8."""
@@ -76,7 +80,7 @@ def unique_names(fabric: Fabric) -> tuple[list[str], list[str]]:
     said = fabric.nodes.name.tolist()
     names = [as_written(name) for name in said]
     odd = sum(name != text for name, text in zip(names, said, strict=True))
-    lost = [f"{odd:,} names are written otherwise: {_OTHERWISE}"] if odd else []
+    lost = [f"{plural(odd, 'name')} written otherwise: {_OTHERWISE}"] if odd else []
     times = Counter(names)
     twice = {name for name, count in times.items() if count > 1 or not name}
     if not twice:
@@ -93,7 +97,7 @@ def unique_names(fabric: Fabric) -> tuple[list[str], list[str]]:
         names[row], changed = given, changed + 1
     return names, [
         *lost,
-        f"{changed:,} nodes have no name, or one that others have too; written with their identity behind it",
+        f"{plural(changed, 'node')} without a name of their own; written with the identity behind it",
     ]
 
 
@@ -116,7 +120,7 @@ def host_titles(fabric: Fabric, names: Sequence[str]) -> tuple[list[str], list[s
         taken.add(given)
         title[code] = given
         odd += given != said
-    lost = [f"{odd:,} names of hosts are written otherwise: {_OTHERWISE}, or another node bears them"] if odd else []
+    lost = [f"names of hosts written otherwise: {odd:,} here, {_OTHERWISE}, or another node bears them"] if odd else []
     return [title[code] for code in hosts.codes.tolist()], lost
 
 
@@ -144,7 +148,7 @@ def port_names(fabric: Fabric, *, commas: bool = False) -> tuple[list[str], list
     names = [name or f"unnamed-{row}" for row, name in enumerate(names)]
     odd = sum(name != text for name, text in zip(names, said, strict=True))
     how = "on one line, none empty" if commas else "on one line, none empty, without commas"
-    return names, [f"{odd:,} names of ports are written otherwise: {how}"] if odd else []
+    return names, [f"names of ports written otherwise: {odd:,} here, {how}"] if odd else []
 
 
 def names_that_fit(
@@ -186,11 +190,11 @@ def left_unsaid(fabric: Fabric, *, nodes: Collection[str] = (), ports: Collectio
         if lacking:
             lost.append(f"of the {title}: {', '.join(lacking)}")
     if len(fabric.groups) and not groups:
-        lost.append(f"{len(set(fabric.groups.group.values().tolist())):,} shared-risk groups")
+        lost.append(f"{plural(len(set(fabric.groups.group.values().tolist())), 'shared-risk group')}")
     cabled = np.zeros(len(fabric.ports), bool)
     cabled[fabric.links.port_a] = cabled[fabric.links.port_b] = True
     if not cabled.all():
-        lost.append(f"{int((~cabled).sum()):,} free ports")
+        lost.append(plural(int((~cabled).sum()), "free port"))
     return lost
 
 

@@ -52,11 +52,15 @@ def write_air(fabric: Fabric) -> Written:
     odd = sum(name != said for name, said in zip(names, machines.names, strict=True))
     other = sum(name != machines.label[port] for port, name in interface.items())
     lost = [*machines.lost]
-    lost += [f"{odd:,} names of machines hold what no host name can; - stands there instead"] if odd else []
-    lost += [f"{other:,} names of ports are no interfaces of Linux; written as such (1 as swp1)"] if other else []
+    lost += [f"names of machines with what no host name can hold: {odd:,} here; - stands there instead"] if odd else []
+    lost += (
+        [f"names of ports that are no interfaces of Linux: {other:,} here; written as such (1 as swp1)"]
+        if other
+        else []
+    )
     lost += several_ports(fabric)
     lost += left_unsaid(fabric, nodes=("name", "kind", "host"), ports=("label",))
-    return Written(json.dumps(value, indent=1, ensure_ascii=False) + "\n", tuple(lost))
+    return Written(json.dumps(value, indent=1, ensure_ascii=False) + "\n", tuple(lost), len(links))
 
 
 def _interfaces(machines: Machines, cabled: list[int], node: Array) -> dict[int, str]:

@@ -63,11 +63,11 @@ def write_astra(fabric: Fabric) -> Written:
     lost = [
         "latency: nominal, 500 ns for a link and 1,000 ns for a switch",
         "names: NPUs are numbers",
-        *([f"{others:,} switches and parts of hosts, their cables and rates: a line has one switch"] if others else []),
+        *([f"switches and parts of hosts ({others:,}), cables and rates: a line has one switch"] if others else []),
         *left_unsaid(fabric, nodes=("name", "kind", "tier", "is_endpoint", "forwards", "coordinates"),
                      links=("capacity_gbps", "kind")),
     ]  # fmt: skip
-    return Written(text, tuple(lost))
+    return Written(text, tuple(lost), 0)
 
 
 def _refused(fabric: Fabric, why: str) -> ParameterError:

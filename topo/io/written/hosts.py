@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topo.io.written import host_titles, port_names, unique_names
+from topo.view.text import plural
 
 if TYPE_CHECKING:
     from topo.fabric import Fabric
@@ -71,12 +72,15 @@ def merged_hosts(fabric: Fabric) -> Machines:
     rows = np.flatnonzero(of_node[fabric.link_a] != of_node[fabric.link_b])
     inside = len(fabric.links) - len(rows)
     lost += changed
-    lost += [f"{inside:,} links inside hosts or from a switch to itself"] if inside else []
+    lost += [f"{plural(inside, 'link')} inside hosts or from a switch to itself"] if inside else []
     texts, relabelled = port_names(fabric)
     lost += relabelled
     several = np.bincount(of_node[np.unique(fabric.ports.node)], minlength=len(machine)) > 1
     n = int((several & ~np.array(is_switch, bool)).sum())
-    lost += [f"names of ports at {n:,} hosts: that of the adapter stands before each"] if n else []
+    lost += [f"names of ports at {plural(n, 'host')}: that of the adapter stands before each"] if n else []
+    alone = ~several[of_node] & ~np.array(is_switch, bool)[of_node]
+    n = sum(name != machine[of_node[row]] for row, name in enumerate(names) if alone[row])
+    lost += [f"names of adapters: {n:,} here, alone in a host each, go by the host's"] if n else []
     label = _labels(fabric, texts, of_node, is_switch, machine, names)
     return Machines(
         machine, is_switch, of_node, rows, label, fabric.ports.node, fabric.links.port_a, fabric.links.port_b,

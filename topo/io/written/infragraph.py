@@ -66,7 +66,7 @@ def write_infragraph(fabric: Fabric) -> Written:
     lost = [*machines.lost, *renamed, "names of ports: they are numbers there, in the order of the fabric"]
     lost += several_ports(fabric)
     lost += left_unsaid(fabric, nodes=("name", "kind", "host"), links=("capacity_gbps",))
-    return Written(_text(_TAKEN.sub(" ", fabric.name).strip() or "fabric", sections), tuple(lost))
+    return Written(_text(_TAKEN.sub(" ", fabric.name).strip() or "fabric", sections), tuple(lost), len(edges))
 
 
 def _device(name: str) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def write_kubernetes(fabric: Fabric) -> Written:
     odd = changed + renamed
     lost += [f"{odd:,} names of switches and domains hold what labels cannot; - stands there instead"] if odd else []
     value = {"apiVersion": "v1", "kind": "List", "items": items}
-    return Written(json.dumps(value, indent=1, ensure_ascii=False) + "\n", tuple(lost))
+    return Written(json.dumps(value, indent=1, ensure_ascii=False) + "\n", tuple(lost), 0)
 
 
 def _node_names(hosts: list[str]) -> tuple[dict[str, str], int]:

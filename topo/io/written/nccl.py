@@ -13,6 +13,7 @@ import numpy as np
 from topo.errors import ParameterError
 from topo.io.written import Written, left_unsaid
 from topo.output import plain
+from topo.view.text import plural
 
 if TYPE_CHECKING:
     from topo.fabric import Fabric
@@ -141,7 +142,7 @@ def _grow(tree: _Tree, roots: list[int], kinds: list[str]) -> None:
             f"the parts of {plain(fabric.name)} are no tree below its CPUs: {n_io:,} inner links for "
             f"{len(tree.parent):,} parts that hang there; NCCL's file gives each one way up"
         )
-    tree.lost += [f"{between:,} links between CPUs"] if between else []
+    tree.lost += [f"{plural(between, 'link')} between CPUs"] if between else []
     tree.lost += (
         [f"{others:,} other links, such as those to switches outside or from CPU to accelerator"] if others else []
     )

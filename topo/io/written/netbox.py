@@ -60,7 +60,7 @@ def write_netbox(fabric: Fabric) -> Written:
     legs = int((links.cable >= 0).sum())
     lost += [f"{legs:,} legs of breakouts are rows of their own: the import takes one interface a side"] if legs else []
     lost += left_unsaid(fabric, nodes=("name", "host", "kind"), ports=("label",), links=("length_m", "cable"))
-    return Written(out.getvalue(), tuple(lost))
+    return Written(out.getvalue(), tuple(lost), len(machines.rows))
 
 
 def _length(metres: float) -> str:

@@ -94,7 +94,7 @@ def _file(fabric: Fabric, number: NDArray[np.int64], head: str, ids: str, droppe
         "names: nodes are numbers, endpoints first",
         *left_unsaid(fabric, nodes=("name", "kind", "is_endpoint", "forwards"), links=("capacity_gbps",)),
     ]  # fmt: skip
-    return Written("\n".join([head, ids, *rows]) + "\n", tuple(lost))
+    return Written("\n".join([head, ids, *rows]) + "\n", tuple(lost), len(rows))
 
 
 def _numbered(fabric: Fabric) -> tuple[NDArray[np.int64], tuple[int, int, int]]:

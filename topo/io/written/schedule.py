@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from topo.errors import ParameterError
 from topo.io.port_names import host_port
 from topo.io.written import (
     Written,
@@ -19,6 +20,8 @@ from topo.io.written import (
     sheet_cell,
     unique_names,
 )
+from topo.output import plain
+from topo.view.text import plural
 
 if TYPE_CHECKING:
     from topo.fabric import Fabric
@@ -51,9 +54,13 @@ def write_schedule(fabric: Fabric) -> Written:
     >>> import topo
     >>> print(write_schedule(topo.leaf_spine(leaves=1, spines=1, hosts_per_leaf=1)).content.splitlines()[1])
     ,400G,,,host-1,1,host,,leaf-1,1,switch
+
+    :raises ParameterError: no cable joins two machines.
     """
     links = fabric.links
     rows = np.flatnonzero(~links.kind.is_any(*_INSIDE))
+    if not rows.size:
+        raise ParameterError(f"no cable joins two machines of {plain(fabric.name)}, so that there is nothing to list")
     names, lost = unique_names(fabric)
     hosts, changed = host_titles(fabric, names)
     lost += changed
@@ -75,16 +82,16 @@ def write_schedule(fabric: Fabric) -> Written:
                "" if np.isnan(metres) else f"{metres:.15g}", *ends.of(a), *ends.of(b)]  # fmt: skip
         writer.writerow([sheet_cell(cell) for cell in row])
     inside = len(links) - len(rows)
-    lost += [f"{inside:,} links inside hosts and chassis"] if inside else []
+    lost += [f"{plural(inside, 'link')} inside hosts and chassis"] if inside else []
     lost += several_ports(fabric)
     lost += (
-        [f"names of hosts at {ends.apart:,} ends of cables: only adapters named after their host say them"]
+        [f"names of hosts at {plural(ends.apart, 'end')} of cables: only adapters named after their host say them"]
         if ends.apart
         else []
     )
     lost += left_unsaid(fabric, nodes=("name", "kind", "host", "rack", "is_endpoint"), ports=("label",),
                         links=("capacity_gbps", "length_m", "cable"))  # fmt: skip
-    return Written(out.getvalue(), tuple(lost))
+    return Written(out.getvalue(), tuple(lost), len(rows))
 
 
 class _Ends:

@@ -9,6 +9,7 @@ from topo.errors import ParameterError
 from topo.io.hostlist import fold_hosts
 from topo.io.written import Written, names_that_fit
 from topo.io.written.tree import Group, SchedulerTree, domains_of, hosts_of, one_a_host, scheduler_tree
+from topo.view.text import plural
 
 if TYPE_CHECKING:
     from topo.fabric import Fabric
@@ -38,7 +39,7 @@ def write_slurm_topology(fabric: Fabric) -> Written:
         below = f"Switches={fold_hosts(group.children)}" if group.children else ""
         nodes = f"Nodes={fold_hosts(group.hosts)}" if group.hosts else ""
         lines.append(" ".join(filter(None, (f"SwitchName={group.name}", below, nodes))))
-    return Written("\n".join(lines) + "\n", tree.lost)
+    return Written("\n".join(lines) + "\n", tree.lost, 0)
 
 
 def write_slurm_block(fabric: Fabric) -> Written:
@@ -56,8 +57,8 @@ def write_slurm_block(fabric: Fabric) -> Written:
     alone = len(hosts) - listed
     lost = [*changed, *one_a_host(fabric, len(hosts))]
     lost += ["all tiers above the scale-up domain, names of switches, names of ports, rates, lengths and cables"]
-    lost += [f"{alone:,} hosts in no scale-up domain"] if alone else []
-    return Written("\n".join(lines) + "\n", tuple(lost))
+    lost += [f"{plural(alone, 'host')} in no scale-up domain"] if alone else []
+    return Written("\n".join(lines) + "\n", tuple(lost), 0)
 
 
 def write_slurm_yaml(fabric: Fabric) -> Written:
@@ -89,7 +90,7 @@ def write_slurm_yaml(fabric: Fabric) -> Written:
         lines.append("    blocks:")
         for name, hosts in blocks.items():
             lines += _entry("block", name, nodes=hosts)
-    return Written("\n".join(lines) + "\n", tree.lost)
+    return Written("\n".join(lines) + "\n", tree.lost, 0)
 
 
 def _entry(word: str, name: str, **lists: list[str]) -> list[str]:

@@ -47,7 +47,7 @@ def write_topograph(fabric: Fabric) -> Written:
             blocks.append(f"  - {{switch: {_quoted(group.name)}, nodes: [{nodes}]{note}}}")
     if len(switches) == 1:
         switches = ["switches: {}"]
-    return Written("\n".join([*switches, *blocks]) + "\n", tree.lost)
+    return Written("\n".join([*switches, *blocks]) + "\n", tree.lost, 0)
 
 
 def _quoted(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -39,7 +40,9 @@ def scheduler_tree(fabric: Fabric) -> SchedulerTree:
     """The tree of a fabric: at every tier, hosts and switches up to it that are joined are one group.
 
     A host under eight rail leaves is in one group with all of them; no host is in two. Where nothing joins two groups
-    the result is a forest. Groups of one switch bear its name, others their pod's, else what their names share.
+    the result is a forest. A group of one switch bears its name; others bear their pod's, else what the names of their
+    switches share before the number, else the word of the tier. Where that does not tell groups of one tier apart, all
+    of them are numbered: ``spine-group-1``, ``su-1-leaf-group-2``.
 
     >>> import topo
     >>> tree = scheduler_tree(topo.fat_tree(4))
@@ -118,15 +121,14 @@ def _level(
     titles: list[str], held: dict[int, list[int]], taken: set[str],
 ) -> NDArray[np.int64]:  # fmt: skip
     """Add the groups of one tier that hold a switch of it and a host; the group that each host is in from now on."""
-    at: dict[int, int] = {}
+    listed = list(dict.fromkeys(label for label in found.tolist() if label in held))
+    at = {label: len(groups) + i for i, label in enumerate(listed)}
+    groups += [Group(title, level) for title in _titles(fabric, [held[label] for label in listed], level, taken)]
     seen = set[int]()
     result = inside.copy()
     for host, (label, below) in enumerate(zip(found.tolist(), inside.tolist(), strict=True)):
         if label not in held:
             continue
-        if label not in at:
-            at[label] = len(groups)
-            groups.append(Group(_title(fabric, held[label], level, taken), level))
         result[host] = at[label]
         if below < 0:
             groups[at[label]].hosts.append(titles[host])
@@ -152,26 +154,37 @@ def _without_mixed(groups: list[Group], taken: set[str]) -> list[Group]:
     return result
 
 
-def _title(fabric: Fabric, rows: list[int], level: int, taken: set[str]) -> str:
-    """A name for a group that no other group and no host bears."""
+def _titles(fabric: Fabric, rows: list[list[int]], level: int, taken: set[str]) -> list[str]:
+    """Names for the groups of one tier, each the switches of some rows, that no other group and no host bears."""
+    choices = [_choices(fabric, each, level) for each in rows]
+    titles = [""] * len(rows)
+    for rank in range(3):
+        asked = Counter(choice[rank] for choice, title in zip(choices, titles, strict=True) if not title)
+        for i, choice in enumerate(choices):
+            if not titles[i] and choice[rank] and asked[choice[rank]] == 1 and choice[rank] not in taken:
+                titles[i] = choice[rank]
+        taken.update(titles)
+    number = Counter[str]()
+    for i, (*_, base) in enumerate(choices):
+        while not titles[i]:
+            number[base] += 1
+            title = f"{base}-{number[base]}"
+            titles[i] = "" if title in taken else title
+        taken.add(titles[i])
+    return titles
+
+
+def _choices(fabric: Fabric, rows: list[int], level: int) -> tuple[str, str, str, str]:
+    """Names for a group, the most wanted first, '' for none: of its one switch, its pod, by words; base of numbers."""
     names = [as_written(str(fabric.nodes.name[row])) for row in rows]
+    word = {1: "leaf", 2: "spine", 3: "core"}.get(level, f"tier-{level}")
+    if len(names) == 1:
+        return names[0], "", "", names[0] or word
     pods = set(fabric.nodes.pod.values(rows).tolist())
     pod = as_written(pods.pop()) if len(pods) == 1 else ""
-    shared = _shared(names).rstrip("-_.0123456789")
-    words = {1: "leaf", 2: "spine", 3: "core"}
-    base = names[0] if len(names) == 1 else pod or shared or words.get(level, f"tier-{level}")
-    title, number = base, 1
-    while title in taken or not title:
-        number += 1
-        title = f"{base}-{words.get(level, 'tier')}-{number}" if base == pod else f"{base}-{number}"
-    taken.add(title)
-    return title
-
-
-def _shared(names: list[str]) -> str:
-    """The letters that all names begin with."""
-    first, last = min(names), max(names)
-    return first[: next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))]
+    stems = {name.rstrip("0123456789").rstrip("-_.") for name in names}
+    said = f"{pod}-{word}" if pod else (stems.pop() if len(stems) == 1 else "") or word
+    return "", pod, said, f"{said}-group"
 
 
 def domains_of(fabric: Fabric) -> dict[str, list[str]]:

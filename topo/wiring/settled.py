@@ -1,0 +1,125 @@
+"""The findings as they are told: what one cable shows twice is one finding, each names its racks and what it means."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from topo.fabric import Fabric
+from topo.wiring.codes import CONSEQUENCES, SEVERITIES
+from topo.wiring.finding import Finding
+
+__all__ = ["in_racks", "in_words", "once"]
+
+_CAUSES = {
+    "link-ambiguous": {"link-one-sided", "pair-thick", "pair-unexpected", "unplanned"},
+    "port-used-twice": {"pair-thick", "pair-unexpected", "unplanned"},
+    "ports-too-many": {"oversubscription-unlike"},
+    "rate-mismatch": {"link-slow", "rate-unlike-plan"},
+    "port-too-slow": {"rate-unlike-plan"},
+    "miswired": {"link-ambiguous", "port-used-twice"},
+    "swapped": {"link-ambiguous", "port-used-twice"},
+    "rotated": {"link-ambiguous", "port-used-twice"},
+    "shifted": {"link-ambiguous", "port-used-twice"},
+    "rail-wrong": {"port-used-twice"},
+    "rail-swap": {"port-used-twice"},
+    "rail-leaves-unit": {"port-used-twice"},
+}
+"""What a finding of a code shows as well, at the same cable, port or device: told with it, not beside it."""
+
+_ENDS = re.compile(r" - |; ")
+_NAMES = re.compile(r" - |; |, ")
+_MOST_MOVES = 2
+
+
+def once(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings, the symptoms of each told with it: a cable in a port that is taken is not also one too many."""
+    by_end: dict[str, list[int]] = defaultdict(list)
+    for i, one in enumerate(findings):
+        for end in _ends(one):
+            by_end[end].append(i)
+    told: list[Finding | None] = list(findings)
+    for code, symptoms in reversed(_CAUSES.items()):
+        for i, one in enumerate(findings):
+            if one.code != code or told[i] is None:
+                continue
+            for j in dict.fromkeys(row for end in _ends(one) for row in by_end[end]):
+                keeper, other = told[i], told[j]
+                if keeper is not None and other is not None and other.code in symptoms and _meets(one, other):
+                    told[i], told[j] = _with(keeper, other), None
+    return [one for one in told if one is not None]
+
+
+def _ends(one: Finding) -> set[str]:
+    return {one.place, *_ENDS.split(one.place)}
+
+
+def _meets(one: Finding, other: Finding) -> bool:
+    """Whether one of the two names the whole place of the other: its port, its cable, its device."""
+    return one.place in _ends(other) or other.place in _ends(one)
+
+
+def _with(cause: Finding, symptom: Finding) -> Finding:
+    """The cause with what its symptom shows: the graver severity, both evidences, the jobs that mend either."""
+    fixes = [one.fix for one in (cause, symptom) if one.operations] or [cause.fix]
+    return replace(
+        cause,
+        severity=min(cause.severity, symptom.severity, key=SEVERITIES.index),
+        evidence=f"{cause.evidence}; {symptom.evidence}",
+        words="; ".join(filter(None, (cause.words, symptom.words))),
+        fix="; ".join(fixes),
+        lost_gbps=symptom.lost_gbps if math.isnan(cause.lost_gbps) else cause.lost_gbps,
+        operations=(*cause.operations, *symptom.operations),
+        lacks=(*cause.lacks, *symptom.lacks),
+        extra=(*cause.extra, *symptom.extra),
+    )
+
+
+def in_words(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings, those that nothing says a consequence of saying that of their code."""
+    return [one if one.words else replace(one, words=CONSEQUENCES[one.code]) for one in findings]
+
+
+def in_racks(findings: Sequence[Finding], *sides: Fabric) -> list[Finding]:
+    """The findings, each with the racks of the devices it names and of those a cable is to be moved to.
+
+    The first of the sides that states a device's rack is believed; several devices of one name name all their racks.
+
+    A finding of "leaf-2 port 1 - spine-1 port 2" then stands at that place "(leaf-2 in rack A3, spine-1 in rack B1)".
+    """
+    racks: dict[str, dict[str, None]] = {}
+    for side in sides:
+        own: dict[str, dict[str, None]] = defaultdict(dict)
+        nodes = side.nodes
+        for row in np.flatnonzero(nodes.rack.codes >= 0).tolist():
+            for name in {str(nodes.name[row]), nodes.host[row]}:
+                own[name][nodes.rack[row]] = None
+        racks = {**own, **racks}
+    racks.pop("", None)
+    if not racks:
+        return list(findings)
+    return [replace(one, racks=_racks_said(one, racks)) for one in findings]
+
+
+def _racks_said(one: Finding, racks: dict[str, dict[str, None]]) -> str:
+    said = {}
+    for name in _devices(one, racks):
+        stated = list(racks[name])
+        said[name] = f"{name} in {'rack' if len(stated) == 1 else 'racks'} {', '.join(stated)}"
+    return ", ".join(said.values())
+
+
+def _devices(one: Finding, racks: dict[str, dict[str, None]]) -> Iterator[str]:
+    """The devices of known rack that the place names, and those that the first moves lead to."""
+    moves = [job.text.rpartition(" to ")[2] for job in one.jobs[:_MOST_MOVES] if job.kind == "move"]
+    for text in (*_NAMES.split(one.place), *moves):
+        name = text.removeprefix("unit of ")
+        while name and name not in racks:
+            name = name.rpartition(" ")[0]
+        if name:
+            yield name
