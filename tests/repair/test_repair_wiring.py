@@ -40,6 +40,8 @@ NO_CABLE_WORK = {
     "accept-expired", "link-one-sided", "name-duplicate", "wrong-design", "links-unlike",
 }  # fmt: skip
 
+FAR_END_UNKNOWN = {"nic-missing_the_only_slot_of_a_scheme.csv": {"nic-missing"}}  # no peer tells where it should go
+
 
 @cache
 def good(family: str) -> Fabric:
@@ -174,7 +176,7 @@ def test_what_cables_can_mend_is_mended_in_every_fault_file(case: dict[str, str]
             repair_wiring(FAULTS / case["file"], against)
         return
     repair = repair_wiring(FAULTS / case["file"], against, accept=accept, today=datetime.date(2026, 12, 1))
-    assert {one.code for one in repair.left} <= NO_CABLE_WORK | ({case["code"]} & NO_CABLE_WORK)
+    assert {one.code for one in repair.left} <= NO_CABLE_WORK | FAR_END_UNKNOWN.get(case["file"], set())
     replay(repair.comparison, repair.jobs, repair.acts)
 
 

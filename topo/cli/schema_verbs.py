@@ -191,8 +191,8 @@ def _bisect(forms: _Forms) -> dict[str, Any]:
 
 def _convert(forms: _Forms) -> dict[str, Any]:
     count = {"type": "integer"}
-    said = {"fabric": _TEXT, "format": _TEXT, "n_nodes": count, "n_links": count, "n_bytes": count, "lost": _TEXTS}
-    return forms.mapping({"file": _TEXT, **said})
+    counts = dict.fromkeys(("n_nodes", "n_links", "n_cables_written", "n_bytes"), count)
+    return forms.mapping({"file": _TEXT, "fabric": _TEXT, "format": _TEXT, **counts, "lost": _TEXTS})
 
 
 def _doctor(forms: _Forms) -> dict[str, Any]:

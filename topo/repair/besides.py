@@ -25,16 +25,16 @@ __all__ = ["adapter_jobs", "loop_jobs", "port_jobs", "rename_jobs", "replace_job
 _SLACK = 1e-6
 
 
-def _alike(findings: Sequence[Finding], code: str) -> dict[str, int]:
-    """Findings of a code that are not accepted: place to number."""
-    return {one.place: i for i, one in enumerate(findings) if one.code == code and not one.accepted}
+def _alike(findings: Sequence[Finding], *codes: str) -> dict[str, int]:
+    """Findings of these codes that are not accepted: place to number."""
+    return {one.place: i for i, one in enumerate(findings) if one.code in codes and not one.accepted}
 
 
 def replace_jobs(comparison: Comparison, findings: Sequence[Finding], sides: tuple[Fabric, Fabric | None]) -> list[Job]:
     """A faster cable for each that runs slower than planned, or than its like where there is no plan."""
     found, design = sides
     code = "link-slow" if design is None else "rate-unlike-plan"
-    places = _alike(findings, code)
+    places = _alike(findings, code, "rate-mismatch")
     if not places:
         return []
     wanted = _usual_gbps(comparison) if design is None else _planned_gbps(found, design)

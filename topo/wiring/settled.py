@@ -21,7 +21,6 @@ _CAUSES = {
     "port-used-twice": {"pair-thick", "pair-unexpected", "unplanned"},
     "ports-too-many": {"oversubscription-unlike"},
     "rate-mismatch": {"link-slow", "rate-unlike-plan"},
-    "port-too-slow": {"rate-unlike-plan"},
     "miswired": {"link-ambiguous", "port-used-twice"},
     "swapped": {"link-ambiguous", "port-used-twice"},
     "rotated": {"link-ambiguous", "port-used-twice"},
