@@ -99,15 +99,17 @@ def _agreeing(
     far = _far_ends(found[0])
     counts: Counter[str] = Counter()
     taken: dict[int, int] = {}
+    filled: set[int] = set()
     for a, b in _pairs(planned[0]):
         for near, open_end in ((a, b), (b, a)):
-            there = far.get(int(port[near]), -1) if port[near] >= 0 and near not in taken.values() else -1
+            there = far.get(int(port[near]), -1) if port[near] >= 0 and near not in filled else -1
             if there < 0 or there in taken or there == port[open_end]:
                 continue
             device = alike.get(device_p[open_end], "")
             both = [kind for _, kind, word in meant[open_end] if (device, kind, word) in told[there]]
             if both:
                 taken[there] = open_end
+                filled.add(open_end)
                 counts[max(both)] += 1
                 break
     if taken:

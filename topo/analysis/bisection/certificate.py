@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import TypeVar, cast
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
@@ -21,7 +22,7 @@ from topo.analysis.bisection.exhaustive import MOST_VERTICES
 from topo.analysis.bisection.healthier import is_comparable, lost_gbps
 from topo.analysis.bisection.knapsack import Charges
 from topo.analysis.bisection.layers import Gathering, gathered, layers_of, meshes_as_hubs
-from topo.analysis.bisection.lower import Bound, Healthier, Layered, rounded_up
+from topo.analysis.bisection.lower import Bound, Healthier, Layered, Witness, rounded_up
 from topo.analysis.bisection.merging import cheapest_labels
 from topo.analysis.bisection.pods import PodFlow, cheapest_whole, filled, joined_pods, pod_of_vertex, relayed
 from topo.analysis.bisection.problem import Problem, even_sizes, inner_switches, make_problem
@@ -36,6 +37,7 @@ from topo.table import Array
 __all__ = ["CertificateError", "check", "check_cut", "check_lower"]
 
 _SLACK = 1e-9
+Given = TypeVar("Given", bound=Witness)
 _EDGES = ("edge_a", "edge_b", "capacity")
 
 
@@ -96,23 +98,21 @@ def _proved(problem: Problem, bound: Bound, keep: str, smaller: int) -> float:
     """What the witness of a bound proves of the problem, in Gb/s."""
     method, witness = bound.method, bound.witness
     if method == "tree":
-        claim(isinstance(witness, Embedding), "no embedding is given")
-        assert isinstance(witness, Embedding)
-        return _embedded(problem, witness, smaller)
+        return _embedded(problem, _given(witness, Embedding), smaller)
     if method == "layers":
-        claim(isinstance(witness, Layered), "no embeddings are given")
-        assert isinstance(witness, Layered)
-        return _summed(problem, witness, smaller)
+        return _summed(problem, _given(witness, Layered), smaller)
     if method == "pods":
-        claim(isinstance(witness, PodFlow), "no flow inside pods is given")
-        assert isinstance(witness, PodFlow)
-        return _between_pods(problem, witness, smaller)
+        return _between_pods(problem, _given(witness, PodFlow), smaller)
     if method == "healthier":
-        claim(isinstance(witness, Healthier), "no healthier state is given")
-        assert isinstance(witness, Healthier)
-        return _lessened(problem, witness, keep, smaller)
+        return _lessened(problem, _given(witness, Healthier), keep, smaller)
     by_rule = {"uniform": _uniform, "spectral": _spectral, "enumeration": _enumerated}
     return by_rule[method](problem, smaller)
+
+
+def _given(witness: Witness | None, kind: type[Given]) -> Given:
+    """The witness, where it is one of the kind that the bound's method takes."""
+    claim(isinstance(witness, kind), f"the witness is no {kind.__name__}")
+    return cast(Given, witness)
 
 
 def _lessened(problem: Problem, witness: Healthier, keep: str, smaller: int) -> float:

@@ -41,7 +41,7 @@ __all__ = [
     "rounded_up",
 ]
 
-_MOST_FOR_GENERAL_BOUNDS = 2000
+MOST_FOR_SLOW_BOUNDS = 2_000  # vertices
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +111,7 @@ def lower_bound(problem: Problem, tree: BlockTree | None, smaller: int, enough: 
         best = _best_of_layers(problem, tree, smaller, _embeddings, enough)
     if best.gbps >= enough:
         return best
-    if tree is not None and problem.n_vertices > _MOST_FOR_GENERAL_BOUNDS:
+    if tree is not None and problem.n_vertices > MOST_FOR_SLOW_BOUNDS:
         return best
     for method, bound in (("uniform", uniform_bound), ("spectral", spectral_bound)):
         value = rounded_up(bound(problem, smaller), problem.unit_gbps)
