@@ -8,6 +8,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -23,6 +24,7 @@ import topo
 from topo.fabric import Fabric
 from topo.io import FORMATS
 from topo.io.hostlist import expand_hosts
+from topo.table import Labels
 
 WRITERS = {row.name: row for row in FORMATS if row.writer}
 SOME = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
@@ -104,6 +106,16 @@ def slurm_tree(text: str) -> dict[str, dict[str, list[str]]]:
         }
         for line in lines
     }
+
+
+def test_a_switch_that_is_renamed_takes_no_hosts_name() -> None:
+    fabric = topo.leaf_spine(leaves=2, spines=1, hosts_per_leaf=2)
+    odd = {"leaf-1": ";", "host-1": "switch", "host-3": "switch-2"}
+    names = np.array([odd.get(name, name) for name in fabric.nodes.name.tolist()])
+    hosts = fabric.nodes.host
+    called = Labels(hosts.codes, [odd.get(name, name) for name in hosts.labels.tolist()])
+    text = text_of("slurm-topology", replace(fabric, nodes=replace(fabric.nodes, name=names, host=called)))
+    assert slurm_tree(text or "")["switch-3"]["hosts"] == ["host-2", "switch"]
 
 
 def yaml_tree(text: str) -> dict[str, dict[str, list[str]]]:

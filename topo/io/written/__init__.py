@@ -152,9 +152,10 @@ def port_names(fabric: Fabric, *, commas: bool = False) -> tuple[list[str], list
 
 
 def names_that_fit(
-    names: Sequence[str], unfit: re.Pattern[str], *, otherwise: str = "node", most: int = MAX_NAME
-) -> list[str]:
-    """Names with ``-`` for whatever ``unfit`` matches, all different where the names are.
+    names: Sequence[str], unfit: re.Pattern[str], *, otherwise: str = "node", most: int = MAX_NAME,
+    others: Collection[str] = (),
+) -> list[str]:  # fmt: skip
+    """Names with ``-`` for whatever ``unfit`` matches, all different where the names are, none of them of ``others``.
 
     ``otherwise`` stands where nothing of a name is left; a number that tells two apart keeps within ``most`` letters.
 
@@ -162,7 +163,7 @@ def names_that_fit(
     ['a-b-2', 'a-b', 'a-b-3']
     """
     fit = {name for name in names if name and not unfit.search(name)}
-    taken, found = set(fit), []
+    taken, found = {*fit, *others}, []
     for name in names:
         new = name
         if name not in fit:

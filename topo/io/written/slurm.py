@@ -101,7 +101,9 @@ def _entry(word: str, name: str, **lists: list[str]) -> list[str]:
 def slurm_tree(fabric: Fabric) -> SchedulerTree:
     """The tree with names that Slurm takes."""
     tree = scheduler_tree(fabric)
-    changed = _renamed([group.name for group in tree.groups])
+    names = [group.name for group in tree.groups]
+    hosts = {host for group in tree.groups for host in group.hosts}
+    changed = dict(zip(names, names_that_fit(names, _UNFIT, otherwise="switch", others=hosts), strict=True))
     groups = [
         Group(changed[group.name], group.tier, [changed[child] for child in group.children], group.hosts)
         for group in tree.groups
@@ -111,10 +113,6 @@ def slurm_tree(fabric: Fabric) -> SchedulerTree:
     return SchedulerTree(groups, (*tree.lost, *said))
 
 
-def _renamed(names: list[str]) -> dict[str, str]:
-    return dict(zip(names, names_that_fit(names, _UNFIT, otherwise="switch"), strict=True))
-
-
 def _blocks(fabric: Fabric) -> tuple[dict[str, list[str]], list[int]]:
     domains = domains_of(fabric)
     if not domains:
@@ -122,8 +120,8 @@ def _blocks(fabric: Fabric) -> tuple[dict[str, list[str]], list[int]]:
             f"no scale-up domain of {fabric.name!r} holds more than one host, so that there are no blocks; "
             "write the tree instead (slurm-topology)"
         )
-    renamed = _renamed(list(domains))
-    blocks = {renamed[name]: hosts for name, hosts in domains.items()}
+    names = names_that_fit(list(domains), _UNFIT, otherwise="block")
+    blocks = dict(zip(names, domains.values(), strict=True))
     base = min(map(len, blocks.values()))
     sizes, total = [base], sum(map(len, blocks.values()))
     while sizes[-1] * 2 <= total:
