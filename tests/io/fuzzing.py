@@ -1,9 +1,14 @@
-"""Damage for the fuzz of readers, by seed: random bytes, and good files cut, shuffled, doubled, re-encoded."""
+"""Damage for the fuzz of readers, by seed: random bytes, and good files cut, shuffled, doubled, re-encoded.
+
+``TOPO_FUZZ_SECONDS=300 pytest -m slow tests/io -k damaged`` goes on for five minutes a reader, by new draws.
+"""
 
 from __future__ import annotations
 
+import os
 import random
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 
 from format_samples import OTHER_LLDP, SAMPLES
 from test_read_fuzz import GOOD as DUMP
@@ -87,15 +92,24 @@ def outcome(text: str, name: str) -> Fabric | topo.TopoError:
     return fabric
 
 
+def sources(n: int, *seed: str | int) -> Iterator[random.Random]:
+    """``n`` times the draws of a seed; where the environment asks for seconds, new draws until they are over."""
+    end = time.monotonic() + float(os.environ.get("TOPO_FUZZ_SECONDS", 0))
+    known, new = random.Random(" ".join(map(str, seed))), random.Random()
+    for _ in range(n):
+        yield known
+    while time.monotonic() < end:
+        yield new
+
+
 def run(name: str, n: int, seed: int = 0) -> tuple[int, int]:
     """Read ``n`` damaged files of a format: how many became a fabric, how many were refused."""
-    source = random.Random(f"{name} {seed}")
-    texts, fabrics = seeds(name), 0
-    for _ in range(n):
+    texts, found = seeds(name), [0, 0]
+    for source in sources(n, name, seed):
         text = damaged(source, source.choice(texts))
         try:
-            fabrics += isinstance(outcome(text, name), Fabric)
+            found[not isinstance(outcome(text, name), Fabric)] += 1
         except BaseException as error:
             error.add_note(f"{name}: {text!r}")
             raise
-    return fabrics, n - fabrics
+    return found[0], found[1]
