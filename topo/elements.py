@@ -52,6 +52,7 @@ class NodeTable(Table):
     plane: Labels = column(Labels, "plane of a switch")
     pod: Labels = column(Labels, "pod, scalable unit or spine group")
     rack: Labels = column(Labels, "rack")
+    rack_unit: Labels = column(Labels, "unit of the rack that the node is at, as the file says: U32")
     chassis: Labels = column(Labels, "director or chassis the node is inside of")
     part: Labels = column(Labels, "standard part")
     coordinates: Labels = column(Labels, "place on a grid, as text like 0,3,12; none off one")
@@ -69,6 +70,14 @@ class NodeTable(Table):
             row[: len(numbers)] = [int(number) for number in numbers]
         found: NDArray[np.int64] = table[self.coordinates.codes]
         return found
+
+    def stands_at(self, row: int) -> str:
+        """Rack and unit of a node as a technician looks for it; '' where neither is known.
+
+        >>> NodeTable(name=["leaf-1"], rack=["B07"], rack_unit=["U32"]).stands_at(0)
+        'B07 U32'
+        """
+        return " ".join(filter(None, (self.rack[row], self.rack_unit[row])))
 
 
 @dataclass(frozen=True, eq=False)

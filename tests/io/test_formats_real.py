@@ -138,7 +138,7 @@ REFUSED: dict[str, str] = {
     "slurm_topology/neg/tree_bad_options.yaml": ":10: switch 'sw_root' has a child 's3' that is not defined",
     "slurm_topology/neg/tree_mutually_exclusive.yaml": "block and tree exclude each other",
     "slurm_topology/neg/tree_switches_not_list.yaml": ":9: tree.switches: a list is wanted",
-    "wiring_csv/sonic-net__sonic-mgmt__sonic_lab_devices.csv": "not a known one",
+    "wiring_csv/sonic-net__sonic-mgmt__sonic_lab_devices.csv": "not known: 1 'Hostname' is a_node",
     "wiring_csv/ufm_ndt__expected_report.json": "not a known one",
     "wiring_csv/ufm_ndt__neg_garbage.ndt": "not a known one",
     "wiring_csv/ufm_ndt__neg_incorrect_columns.ndt": ":1: the columns of this cable schedule are not known",

@@ -306,3 +306,85 @@ def test_two_hundred_thousand_rows() -> None:
     rows = "".join(f"leaf-{i // 64},swp{i % 64},spine-{i % 512},swp{i // 512},400G,3\n" for i in range(200_000))
     fabric = read_schedule("A-Node Name,A-Port,Z-Node Name,Z-Port,Speed,Length\n" + rows, "plan.csv")
     assert len(fabric.links) == 200_000
+
+
+@pytest.mark.parametrize(
+    ("text", "known", "lacking"),
+    [
+        ("A-Node Name,A-Port\n", "1 'A-Node Name' is a_node, 2 'A-Port' is a_port", "z_node, z_port"),
+        ("\n\nZ-Port;Colour;Z-Node\n1;red;leaf-1\n", "1 'Z-Port' is z_port, 2 'Colour', 3 'Z-Node' is z_node",
+         "a_node, a_port"),
+        ("Rack,U,Name,Port\nR1,3,leaf-1,1\n", "1 'Rack' is a_rack, 2 'U' is a_unit, 3 'Name'", "z_node, z_port"),
+        ("Hall 1,,,\nA-Node Name,A-Port,Wohin,Dose\n", "2 'A-Port' is a_port, 3 'Wohin', 4 'Dose'", "z_node, z_port"),
+    ],
+)  # fmt: skip
+def test_a_header_of_one_side_says_what_it_has_and_lacks(text: str, known: str, lacking: str, tmp_path: Path) -> None:
+    path = tmp_path / "plan.csv"
+    path.write_text(text)
+    line = next(i for i, row in enumerate(text.split("\n"), 1) if "Port" in row)
+    with pytest.raises(topo.FormatError) as caught:
+        topo.read(path)
+    said = str(caught.value)
+    assert said.startswith(f"{path}:{line}: ") and known in said and f"Not found: {lacking}. Name them with" in said
+    assert "--columns" in said
+
+
+def test_prose_is_no_header(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("We moved the leaf, then the port.\n")
+    with pytest.raises(topo.FormatError, match="the format is not a known one"):
+        topo.read(tmp_path / "a.txt")
+
+
+UNITS = """Rack,U,Node,Port,Rack,U,Node,Port
+B07,32,leaf-1,1,A01,u03,host-1,HCA-1
+B07,32,leaf-1,2,A01,RU 5,host-2,HCA-1
+B07,33,leaf-1,3,,20-21,host-3,HCA-1
+"""
+
+
+def test_a_unit_of_a_rack_is_kept_in_one_spelling() -> None:
+    fabric = read_schedule(UNITS, "plan.csv")
+    nodes = fabric.nodes
+    assert nodes.rack_unit.values().tolist() == ["U32", "U3", "U5", "20-21"]
+    assert [nodes.stands_at(row) for row in range(4)] == ["B07 U32", "A01 U3", "A01 U5", "20-21"]
+    said = "plan.csv:4: rack unit of a node stated differently, the first holds: leaf-1: 'U32' and 'U33'"
+    assert said in [str(note) for note in fabric.origin.notes]
+
+
+def test_a_unit_stands_in_a_column_of_places_too() -> None:
+    """``Location`` holds a unit where ``Rack`` holds the rack; a place that is a bare number is a rack."""
+    head = "Source,Rack,Location,Slot,,Port,Destination,Rack,Location,,Port\n"
+    nodes = read_schedule(
+        f"{head}sw-1,x3000,u40,,,1,sw-2,x3001,u39,,2\nsw-3,x3000,17,,,1,sw-2,x3001,u39,,3\n", "p"
+    ).nodes
+    assert [nodes.stands_at(row) for row in range(3)] == ["x3000 U40", "x3001 U39", "17"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "dot", "graphml", "fabric"])
+def test_a_unit_of_a_rack_is_written_and_comes_back(ending: str, tmp_path: Path) -> None:
+    fabric = read_schedule(UNITS, "plan.csv")
+    path = tmp_path / f"out.{ending}"
+    lost = topo.write(fabric, path).lost
+    assert not any("rack" in one for one in lost)
+    back = topo.read(path).nodes
+    assert [back.stands_at(row) for row in range(4)] == [fabric.nodes.stands_at(row) for row in range(4)]
+
+
+def test_a_row_given_twice_is_told_with_both_lines() -> None:
+    """In a schedule of both directions and in one of single ones, of breakouts too; the other end once is the rule."""
+    head = "A-Node,A-Port,Z-Node,Z-Port\n"
+    both = "l,1,h,HCA-1\nh,HCA-1,l,1\nl,2,g,HCA-1\ng,HCA-1,l,2\n"
+    for text, n_links, where in (
+        (head + "l,1,h,HCA-1\nl,2,g,HCA-1\nl,1,h,HCA-1\n", 2, ["p:4: l port 1 - h port HCA-1, a duplicate of line 2"]),
+        (head + both + "h,HCA-1,l,1\n", 2, ["p:6: l port 1 - h port HCA-1, a duplicate of line 3"]),
+        (head + both, 2, []),
+        (
+            head + 'l,"1,2",h,HCA-1\n' * 2,
+            2,
+            [f"p:3: l port {i} - h port HCA-1:{i}, a duplicate of line 2" for i in "12"],
+        ),
+    ):
+        fabric = read_schedule(text, "p")
+        said = "cable listed again in the same direction, counted once: "
+        assert [str(note).replace(said, "") for note in fabric.origin.notes if said in note.text] == where
+        assert len(fabric.links) == n_links

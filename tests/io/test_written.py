@@ -108,7 +108,7 @@ def test_a_file_of_another_version_says_both_and_the_way_out() -> None:
             if entry.filename == "topo-fabric.json":
                 content = json.dumps(json.loads(content) | {"version": 1}).encode()
             other.writestr(entry, content)
-    with pytest.raises(topo.FormatError, match="version 1, this program reads 2; write it anew from what it came from"):
+    with pytest.raises(topo.FormatError, match="version 1, this program reads 3; write it anew from what it came from"):
         read_native(data.getvalue())
 
 

@@ -22,7 +22,10 @@ def test_faults_in_a_planned_schedule_are_mended_rack_by_rack(tmp_path: Path) ->
     planned = topo.load(path)
     assert len(planned.links) == len(fabric.links)
     assert sorted(planned.links.length_m.tolist()) == sorted(float(row["Length m"]) for row in rows)
-    assert any("rack units are read over" in note.text for note in planned.origin.notes)
+    units = {row[f"{side} Node"]: f"U{row[f'{side} U']}" for row in rows for side in "AZ"}
+    nodes = planned.nodes
+    read = [nodes.rack_unit[row] for row in range(len(nodes))]
+    assert read == [units[host or name] for name, host in zip(nodes.name.tolist(), nodes.host.values(), strict=True)]
     racks = {row[f"{side} Node"]: row[f"{side} Rack"] for row in rows for side in "AZ"}
     assert len(set(racks.values())) > 1 and all(racks.values())
 

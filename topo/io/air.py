@@ -10,6 +10,7 @@ from topo.fabric import Fabric
 from topo.io.cables import CableBook, Rate
 from topo.io.json_text import looks_like_json, parse_json
 from topo.io.notes import quoted
+from topo.io.schedule_columns import rack_unit
 
 __all__ = ["is_air", "is_paddle", "read_air", "read_paddle"]
 
@@ -78,9 +79,15 @@ def read_paddle(text: str, source: str = "", *, hosts: Sequence[str] = ()) -> Fa
     for node in nodes:
         is_switch = node.get("type") == "switch"
         location = node.get("location")
-        rack = str(location.get("rack") or "") if isinstance(location, dict) else ""
+        place = location if isinstance(location, dict) else {}
         kind = "switch" if is_switch else "host" if node.get("type") in ("server", "node") else ""
-        book.node(str(node.get("common_name")), kind=kind, part=str(node.get("model") or ""), rack=rack)
+        book.node(
+            str(node.get("common_name")),
+            kind=kind,
+            part=str(node.get("model") or ""),
+            rack=str(place.get("rack") or ""),
+            rack_unit=rack_unit(str(place.get("elevation") or "")),
+        )
     for node in nodes:
         ports = node.get("ports")
         for port in ports if isinstance(ports, list) else []:

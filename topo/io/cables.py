@@ -38,7 +38,8 @@ LINK_KINDS = ("scale_out", "access", "scale_up", "host_io", "storage", "manageme
 """Kinds of links that an edge's attribute ``kind`` may state."""
 
 NODE_COLUMNS = (
-    "uid", "host", "domain", "rail", "plane", "pod", "rack", "chassis", "part", "coordinates", "local_index",
+    "uid", "host", "domain", "rail", "plane", "pod", "rack", "rack_unit", "chassis", "part", "coordinates",
+    "local_index",
 )  # fmt: skip
 """Columns of nodes that a graph's attributes of the same name state."""
 
@@ -160,7 +161,7 @@ class CableBook:
         held = self.labels.setdefault(column, {}).setdefault(row, value)
         if held != value:
             self.notes.add(
-                f"{column} of a node stated differently, the first holds",
+                f"{column.replace('_', ' ')} of a node stated differently, the first holds",
                 f"{self.names[row]}: {quoted(held)} and {quoted(value)}",
                 line,
                 severity="warning",

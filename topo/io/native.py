@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["is_native", "read_native", "write_native"]
 
 _HEAD = "topo-fabric.json"
-_VERSION = 2
+_VERSION = 3
 _TABLES: dict[str, type[Table]] = {"nodes": NodeTable, "ports": PortTable, "links": LinkTable, "groups": GroupTable}
 _HOW = re.compile(r"(?:\.U(\d{1,6}))?(?:\.all)?\.npy\Z")
 _MOST_LETTERS = 100_000

@@ -13,7 +13,16 @@ from topo.io.cables import CableBook, Rate
 from topo.io.halves import MISSING
 from topo.io.notes import quoted
 from topo.io.port_names import expand_ports
-from topo.io.schedule_columns import NEEDED, Header, header_of, stated_header, unknown_header
+from topo.io.schedule_columns import (
+    NEEDED,
+    Header,
+    header_of,
+    is_rack_unit,
+    n_known,
+    rack_unit,
+    stated_header,
+    unknown_header,
+)
 from topo.io.workbook import PAGE
 
 __all__ = ["is_schedule", "is_table", "read_schedule"]
@@ -22,7 +31,6 @@ _DELIMITERS = ",\t;|"
 _HEADER_ROWS = 50
 _MOST_RATES = 10_000
 _LONGEST_CELL = 65_536
-_UNIT = re.compile(r"r?u\s?\d{1,2}[a-z]?\Z", re.IGNORECASE)
 _LENGTH = re.compile(r"(\d+(?:\.\d+)?)\s*(m|meters?|metres?|ft|feet|'|cm|mm)?\Z", re.IGNORECASE)
 _METRES = {"ft": 0.3048, "feet": 0.3048, "'": 0.3048, "cm": 0.01, "mm": 0.001}
 _MBPS = frozenset({1000, 2500, 5000, 10000, 20000, 25000, 40000, 50000, 56000, 100000, 200000, 400000, 800000, 1600000})
@@ -37,11 +45,15 @@ def is_schedule(head: str) -> bool:
 
 
 def is_table(head: str) -> bool:
-    """Whether the text is a table at all, so that its columns can be asked for."""
+    """Whether the text is a table at all, so that its columns can be asked for: rows are equal, or a header begins."""
     if head.startswith(PAGE):
         return True
     lines = [line for line in head.split("\n")[:20] if line.strip()]
-    if len(lines) < 2 or lines[0].lstrip()[:1] in "{[<(":
+    if not lines or lines[0].lstrip()[:1] in "{[<(":
+        return False
+    if any(n_known(lines[0].split(delimiter)) > 1 for delimiter in _DELIMITERS if delimiter in lines[0]):
+        return True
+    if len(lines) < 2:
         return False
     for delimiter in _DELIMITERS:
         counts = [line.count(delimiter) for line in lines]
@@ -85,8 +97,10 @@ def read_schedule(
         listed = list(rows)
         header = _header(listed, columns, place)
         if header is None:
-            if refused is None and any(any(cell.strip() for cell in cells) for _, cells in listed):
-                refused = (*next(row for row in listed if any(cell.strip() for cell in row[1])), place)
+            filled = [row for row in listed[:_HEADER_ROWS] if any(cell.strip() for cell in row[1])]
+            if refused is None and filled:
+                nearest = filled[0] if columns else max(filled, key=lambda row: n_known(row[1]))
+                refused = (*nearest, place)
             if name:
                 book.notes.add("sheet without a header of a cable schedule, not read", name, severity="warning")
             continue
@@ -196,8 +210,6 @@ class _Page:
         if self.header.unused:
             names = ", ".join(quoted(name, 40) for name in self.header.unused[:12])
             self.book.notes.add(f"columns of no use here: {names}")
-        if "a_unit" in self.header.column or "z_unit" in self.header.column:
-            self.book.notes.add("rack units are read over: a fabric knows racks only")
         if self.extra:
             self.book.notes.add(f"cells in columns without a header, not used: {self.extra:,}")
         self.book.notes.source = whole
@@ -234,13 +246,16 @@ class _Page:
             beside += range(header.width, len(cells))
             self.extra += sum(bool(cells[i].strip()) for i in beside if i not in used)
 
-    def rack(self, side: str, cells: Sequence[str]) -> str:
-        """The rack of a side: the last of its columns for racks and places that holds no rack unit."""
-        for column in reversed(self.header.racks.get(side, ())):
-            text = cells[column].strip() if column < len(cells) else ""
-            if text and not _UNIT.match(text):
-                return text
-        return ""
+    def place(self, side: str, cells: Sequence[str]) -> tuple[str, str]:
+        """Rack and unit of a side, either '' where none is said.
+
+        The last of the side's columns for racks and places that holds no unit is the rack; a unit stands in a column of
+        its own or in one of those.
+        """
+        texts = [self.header.at(cells, column) for column in self.header.racks.get(side, ())]
+        rack = next((text for text in reversed(texts) if text and not is_rack_unit(text)), "")
+        unit = self.header.cell(cells, f"{side}_unit") or next(filter(is_rack_unit, texts), "")
+        return rack, rack_unit(unit)
 
     def _half(self, cells: Sequence[str], ends: list[str], line: int) -> None:
         """A row that names one end alone keeps its port, free; one that names none is not understood."""
@@ -255,7 +270,7 @@ class _Page:
 
     def _ports(self, side: str, cells: Sequence[str], node: str, port: str, line: int) -> list[int]:
         cell, book = self.header.cell, self.book
-        node, rack = _node_of(node, port), self.rack(side, cells)
+        node, (rack, unit) = _node_of(node, port), self.place(side, cells)
         slot = cell(cells, f"{side}_slot")
         if node in self.twins and rack:
             node = f"{node} ({rack})"
@@ -263,7 +278,7 @@ class _Page:
                 said = "a name in several racks with the same ports stands for several nodes"
                 book.notes.add(said, node, line, severity="warning")
         kind, part = cell(cells, f"{side}_kind"), cell(cells, f"{side}_part")
-        row = book.node(node, line, kind=kind, rack=rack, part=part) if kind or rack or part else book.node(node, line)
+        row = book.node(node, line, kind=kind, rack=rack, rack_unit=unit, part=part)
         ports = [book.port(row, f"{slot}:{text}" if slot else text, line) for text in expand_ports(port)]
         if len(ports) == 1:
             book.also_called(ports[0], cell(cells, f"{side}_mac"), cell(cells, f"{side}_description"))
@@ -345,7 +360,7 @@ def _twins(pages: Sequence[tuple[_Page, list[Row]]]) -> set[str]:
             if f"{side}_rack" not in page.header.column:
                 continue
             for line, cells in rows:
-                node, port, rack = cell(cells, f"{side}_node"), cell(cells, f"{side}_port"), page.rack(side, cells)
+                node, port, rack = cell(cells, f"{side}_node"), cell(cells, f"{side}_port"), page.place(side, cells)[0]
                 if line > page.header.line and node and port and rack:
                     slot = cell(cells, f"{side}_slot")
                     racks.setdefault(_node_of(node, port), {}).setdefault(rack, set()).add(f"{slot}:{port}")

@@ -9,7 +9,10 @@ from dataclasses import dataclass, field
 from topo.errors import FormatError, ParameterError
 from topo.io.notes import quoted
 
-__all__ = ["ROLES", "Header", "header_of", "stated_header", "words_of"]
+__all__ = [
+    "NEEDED", "ROLES", "Header", "header_of", "is_rack_unit", "n_known", "rack_unit", "stated_header", "unknown_header",
+    "words_of",
+]  # fmt: skip
 
 NEEDED = ("a_node", "a_port", "z_node", "z_port")
 _SIDED = ("node", "port", "rack", "unit", "slot", "kind", "part", "mac", "description")
@@ -46,6 +49,7 @@ _WHOLE_SPELLINGS = {
     "length_unit": "length unit|cable length unit",
 }
 _WHOLE_PHRASES = {phrase: role for role, phrases in _WHOLE_SPELLINGS.items() for phrase in phrases.split("|")}
+_UNIT = re.compile(r"(?:r?u\s?)?([0-9]{1,2})([a-z]?)\Z", re.IGNORECASE)
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _MOST_LISTED = 16
 _FORMULA = ("=", "+", "-", "@")
@@ -72,7 +76,10 @@ class Header:
         An apostrophe that keeps a name from being a formula, as our own schedules write it, is taken off again: one,
         where several stand there.
         """
-        column = self.column.get(role)
+        return self.at(row, self.column.get(role))
+
+    def at(self, row: Sequence[str], column: int | None) -> str:
+        """The stripped cell of a column in a row, as :meth:`cell`."""
         text = row[column].strip() if column is not None and column < len(row) else ""
         return text[1:] if text[:1] == "'" and text.lstrip("'")[:1] in _FORMULA else text
 
@@ -88,6 +95,21 @@ def words_of(cell: str) -> list[str]:
         text = text[7:]
     text = _CAMEL.sub(" ", text.replace("#", " no "))
     return re.findall(r"[a-z0-9]+", text.lower())
+
+
+def is_rack_unit(text: str) -> bool:
+    """Whether a cell for racks and places holds a unit of a rack: it says so, as ``u32`` and ``RU 32`` do."""
+    return _UNIT.match(text) is not None and not text[:1].isdecimal()
+
+
+def rack_unit(text: str) -> str:
+    """A unit of a rack in one spelling; what is spelled as none stays as it is.
+
+    >>> rack_unit("u07"), rack_unit("RU 32"), rack_unit("32"), rack_unit("32-33")
+    ('U7', 'U32', 'U32', '32-33')
+    """
+    found = _UNIT.match(text)
+    return f"U{int(found[1])}{found[2].upper()}" if found else text
 
 
 def _role(words: list[str]) -> tuple[str, str]:
@@ -114,35 +136,8 @@ def _role(words: list[str]) -> tuple[str, str]:
 
 
 def header_of(cells: Sequence[str], line: int) -> Header | None:
-    """The header that a row of cells is, or None where it lacks one of the four needed columns.
-
-    Words tell the side (``StartDevice``, ``Peer Interface``). A column without such a word belongs to the side named
-    last before it; where no column names a side, the second one begins after the first port.
-    """
-    named = [_role(words_of(cell)) if cell.strip() else ("", "") for cell in cells]
-    open_side, sided = "a", any(side == "z" for side, role in named if role)
-    found: dict[str, list[int]] = {}
-    unused = []
-    for i, (side, role) in enumerate(named):
-        if role in _WHOLE:
-            found.setdefault(role, []).append(i)
-            continue
-        if not role or (role == "description" and not side):  # without a side it is one of the cable
-            unused += [cells[i].strip()] if cells[i].strip() else []
-            continue
-        if (
-            not side
-            and not sided
-            and open_side == "a"
-            and "a_port" in found
-            and role in ("node", "rack", "port", "unit")
-        ):
-            open_side = "z"
-        open_side = side or open_side
-        found.setdefault(f"{open_side}_{role}", []).append(i)
-    said: list[str] = []
-    for side in "az":
-        _settle_names(cells, found, side, said)
+    """The header that a row of cells is, or None where it lacks one of the four needed columns."""
+    found, unused, said = _columns(cells)
     if any(role not in found for role in NEEDED):
         return None
     column = {role: rows[0] for role, rows in found.items()}
@@ -150,6 +145,43 @@ def header_of(cells: Sequence[str], line: int) -> Header | None:
     racks = {side: tuple(found.get(f"{side}_rack", ())) for side in "az"}
     blank = tuple(i for i, cell in enumerate(cells) if not cell.strip())
     return Header(line, len(cells), column, text, tuple(unused), tuple(said), racks, blank)
+
+
+def n_known(cells: Sequence[str]) -> int:
+    """How many roles the cells of a row name, as those of a header do.
+
+    >>> n_known(["A-Node Name", "A-Port", "Colour"]), n_known(["leaf-1", "400G"])
+    (2, 0)
+    """
+    return len(_columns(cells)[0])
+
+
+def _columns(cells: Sequence[str]) -> tuple[dict[str, list[int]], list[str], list[str]]:
+    """The columns of each role, the texts of columns of no use, and what is to be said of the choice.
+
+    Words tell the side (``StartDevice``, ``Peer Interface``). A column without such a word belongs to the side named
+    last before it; where no column names a side, the second one begins after the first port.
+    """
+    named = [_role(words_of(cell)) if cell.strip() else ("", "") for cell in cells]
+    open_side, sided = "a", any(side == "z" for side, role in named if role)
+    found: dict[str, list[int]] = {}
+    unused: list[str] = []
+    for i, (side, role) in enumerate(named):
+        if role in _WHOLE:
+            found.setdefault(role, []).append(i)
+            continue
+        if not role or (role == "description" and not side):  # without a side it is one of the cable
+            unused += [cells[i].strip()] if cells[i].strip() else []
+            continue
+        begins = role in ("node", "rack", "port", "unit") and not (side or sided)
+        if begins and open_side == "a" and "a_port" in found:
+            open_side = "z"
+        open_side = side or open_side
+        found.setdefault(f"{open_side}_{role}", []).append(i)
+    said: list[str] = []
+    for side in "az":
+        _settle_names(cells, found, side, said)
+    return found, unused, said
 
 
 def _settle_names(cells: Sequence[str], found: dict[str, list[int]], side: str, said: list[str]) -> None:
@@ -207,14 +239,16 @@ def _plain(cell: str) -> str:
 
 
 def unknown_header(cells: Sequence[str], line: int, source: str) -> FormatError:
-    """The refusal of a header: what was seen, what could not be told, and how to say it."""
-    named = [_role(words_of(cell)) if cell.strip() else ("", "") for cell in cells]
-    told = {f"{side or '?'}_{role}" for side, role in named if role}
+    """The refusal of a header: each column with the role it was understood as, the roles not found, the way out."""
+    found = _columns(cells)[0]
+    role_of = {i: role for role, rows in found.items() for i in rows}
     seen = ", ".join(
-        f"{i} {quoted(cell.strip(), 40)}" for i, cell in enumerate(cells[:_MOST_LISTED], 1) if cell.strip()
+        f"{i + 1} {quoted(cell.strip(), 40)}" + (f" is {role_of[i]}" if i in role_of else "")
+        for i, cell in enumerate(cells[:_MOST_LISTED])
+        if cell.strip()
     )
     more = f" and {len(cells) - _MOST_LISTED} more" if len(cells) > _MOST_LISTED else ""
-    lacking = [role for role in NEEDED if role not in told]
+    lacking = [role for role in NEEDED if role not in found]
     return FormatError(
         f"the columns of this cable schedule are not known: {seen or 'none'}{more}. Not found: {', '.join(lacking)}. "
         "Name them with columns={'a_node': 'text or number', 'a_port': ..., 'z_node': ..., 'z_port': ...} "

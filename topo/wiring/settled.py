@@ -85,11 +85,11 @@ def in_words(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def in_racks(findings: Sequence[Finding], *sides: Fabric) -> list[Finding]:
-    """The findings, each with the racks of the devices it names and of those a cable is to be moved to.
+    """The findings, each with the racks (and units) of the devices it names and of those a cable is to be moved to.
 
     The first of the sides that states a device's rack is believed; several devices of one name name all their racks.
 
-    A finding of "leaf-2 port 1 - spine-1 port 2" then stands at that place "(leaf-2 in rack A3, spine-1 in rack B1)".
+    A finding of "leaf-2 port 1 - spine-1 port 2" then stands at that place "(leaf-2 in rack A3 U12, spine-1 in rack B1)".
     """
     racks: dict[str, dict[str, None]] = {}
     for side in sides:
@@ -97,7 +97,7 @@ def in_racks(findings: Sequence[Finding], *sides: Fabric) -> list[Finding]:
         nodes = side.nodes
         for row in np.flatnonzero(nodes.rack.codes >= 0).tolist():
             for name in {str(nodes.name[row]), nodes.host[row]}:
-                own[name][nodes.rack[row]] = None
+                own[name][nodes.stands_at(row)] = None
         racks = {**own, **racks}
     racks.pop("", None)
     if not racks:

@@ -17,7 +17,7 @@ __all__ = ["EDGE_COLUMNS", "NODE_COLUMNS", "edge_attributes", "node_attributes"]
 
 NODE_COLUMNS = (
     "name", "uid", "kind", "tier", "is_endpoint", "forwards", "host", "domain", "local_index", "rail", "plane", "pod",
-    "rack", "chassis", "part", "coordinates",
+    "rack", "rack_unit", "chassis", "part", "coordinates",
 )  # fmt: skip
 """Columns of nodes that become attributes; :data:`topo.io.cables.NODE_COLUMNS` are those that readers take back."""
 

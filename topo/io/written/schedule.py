@@ -33,10 +33,12 @@ _HEADER = (
     "Speed",
     "Length m",
     "A Rack",
+    "A U",
     "A Node",
     "A Port",
     "A Type",
     "Z Rack",
+    "Z U",
     "Z Node",
     "Z Port",
     "Z Type",
@@ -46,14 +48,14 @@ _INSIDE = ("host_io", "internal")
 
 
 def write_schedule(fabric: Fabric) -> Written:
-    """The cables as the fabric has them: number, speed, length, and rack, node, port and type of both ends.
+    """The cables as the fabric has them: number, speed, length, and rack, unit, node, port and type of both ends.
 
-    An adapter goes by its host and ``nic-3/1``. ``topo plan`` adds what only a layout of racks tells: units, routes,
-    bundles, optics and labels. Our own reader of schedules takes the file back.
+    An adapter goes by its host and ``nic-3/1``. ``topo plan`` adds what only a layout of racks tells: routes, bundles,
+    optics and labels. Our own reader of schedules takes the file back.
 
     >>> import topo
     >>> print(write_schedule(topo.leaf_spine(leaves=1, spines=1, hosts_per_leaf=1)).content.splitlines()[1])
-    ,400G,,,host-1,1,host,,leaf-1,1,switch
+    ,400G,,,,host-1,1,host,,,leaf-1,1,switch
 
     :raises ParameterError: no cable joins two machines.
     """
@@ -89,7 +91,7 @@ def write_schedule(fabric: Fabric) -> Written:
         if ends.apart
         else []
     )
-    lost += left_unsaid(fabric, nodes=("name", "kind", "host", "rack", "is_endpoint"), ports=("label",),
+    lost += left_unsaid(fabric, nodes=("name", "kind", "host", "rack", "rack_unit", "is_endpoint"), ports=("label",),
                         links=("capacity_gbps", "length_m", "cable"))  # fmt: skip
     return Written(out.getvalue(), tuple(lost), len(rows))
 
@@ -104,18 +106,20 @@ class _Ends:
         self._label = ports
         self._host = hosts
         self._rack = [as_written(rack) for rack in nodes.rack.values().tolist()]
+        self._unit = [as_written(unit) for unit in nodes.rack_unit.values().tolist()]
         self.apart = 0
         self._kind = nodes.kind.values().tolist()
 
-    def of(self, port: int) -> tuple[str, str, str, str]:
-        """Rack, node, port and type."""
+    def of(self, port: int) -> tuple[str, ...]:
+        """Rack, unit, node, port and type."""
         row = self._node[port]
+        place = self._rack[row], self._unit[row]
         name, host, label, kind = self._names[row], self._host[row], self._label[port], self._kind[row]
         if kind in _SWITCHES:
-            return self._rack[row], name, label, "switch"
+            return *place, name, label, "switch"
         self.apart += bool(host) and host != name
         device = name[len(host) :].lstrip(" -_/:.") if host and name.startswith(host) else ""
         if device and host_port(host, f"{device}/{label}") == (device, label):
             self.apart -= 1
-            return self._rack[row], host, f"{device}/{label}", "host"
-        return self._rack[row], name, label, kind if kind in ("accelerator", "nic", "manager") else "host"
+            return *place, host, f"{device}/{label}", "host"
+        return *place, name, label, kind if kind in ("accelerator", "nic", "manager") else "host"
