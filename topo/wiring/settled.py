@@ -89,7 +89,7 @@ def in_racks(findings: Sequence[Finding], *sides: Fabric) -> list[Finding]:
 
     The first of the sides that states a device's rack is believed; several devices of one name name all their racks.
 
-    A finding of "leaf-2 port 1 - spine-1 port 2" then stands at that place "(leaf-2 in rack A3 U12, spine-1 in rack B1)".
+    A finding of "leaf-2 port 1 - spine-1 port 2" then stands there "(leaf-2 in rack A3 U12, spine-1 in rack B1)".
     """
     racks: dict[str, dict[str, None]] = {}
     for side in sides:
