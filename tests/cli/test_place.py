@@ -141,7 +141,6 @@ REFUSED = {
     "few": (["--hosts", "4", "--score", "few.txt"], "few.txt: 2 hosts for 4 ranks at 1 a host; the job takes 4"),
     "rule": (["--hosts", "3", "--compare", "slurm-tree,pbs"], "--compare names 'pbs'; known: slurm-tree,"),
     "score and compare": (["--hosts", "3", "--score", "twice.txt", "--compare", "slurm-tree"], "leave --score out"),
-    "output alone": (["--hosts", "3", "-o", "x"], "give --write"),
     "two on one output": (["--hosts", "3", "--write", "slurm", "--format", "json"], "give --output FILE"),
     "pattern of a file": (["--job", "job.yaml", "--pattern", "ring"], "say it in job.yaml (pattern: ring)"),
     "no sinfo": (["--hosts", "3", "--busy", "job.yaml"], "job.yaml: not the output of sinfo or squeue"),

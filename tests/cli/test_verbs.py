@@ -86,6 +86,18 @@ COMMANDS: dict[str, list[tuple[str, ...]]] = {
 """Runs of each verb that answer with status 0; all take ``--format json``."""
 NO_ANSWER = {"template", "schema", "completion"}
 """Verbs that write one thing that is no answer: a file, a schema, a script."""
+DRAW = {
+    "show", "report", "compare", "bisect", "throughput", "ecmp", "fail", "goodput", "collective", "step", "place",
+    "design",
+}  # fmt: skip
+"""Verbs that draw at random where numbers are many: they take ``--seed``."""
+SPREAD = {
+    "report": ("-o", "-", "--sections", "collisions,failures", F),
+    "ecmp": ("--hash", "crc-32", *SAMPLED, F),
+    "fail": ("--n-1", F),
+    "design": ("--accelerators", "64", "--radix", "16"),
+}
+"""Runs whose work is spread over processes, each with ``--jobs``."""
 NO_FABRIC = {"list", "design", "doctor", *NO_ANSWER}
 RUNS = [(verb, run) for verb, runs in COMMANDS.items() for run in runs]
 
@@ -149,7 +161,9 @@ def test_verbs_share_their_options() -> None:
     assert set(found["--output"]) == set(found["-o"]) == everywhere - {"convert"}
     assert set(found["--explain"]) >= {"bisect", "throughput", "ecmp", "fail", "goodput", "collective", "step", "place"}
     assert set(found["--assume-gbps"]) == set(found["--read-as"]) >= COMMANDS.keys() - NO_FABRIC
-    assert "--workers" not in found and "-j" in found
+    assert "--workers" not in found and set(found["--jobs"]) == set(found["-j"]) == SPREAD.keys()
+    assert set(found["--cluster"]) == SPREAD.keys() - {"design"}
+    assert set(found["--seed"]) == DRAW
     # One spelling has one value's name, wherever it is.
     for spelling in ("--seed", "--down", "--rate", "--assume-gbps", "--read-as", "--cluster", "--against"):
         assert len({(told.metavar, told.help) for told in found[spelling].values()}) == 1, spelling
@@ -188,7 +202,7 @@ def test_a_fabric_that_is_none_is_one_line(verb: str, capsys: pytest.CaptureFixt
         assert out == "" and err.startswith("topo: ") and err.count("\n") == 1 and "Traceback" not in err
 
 
-@pytest.mark.parametrize("verb", sorted(COMMANDS.keys() - {"report", "place", "plan", "convert"}))
+@pytest.mark.parametrize("verb", sorted(COMMANDS.keys() - {"report", "plan", "convert"}))
 def test_output_goes_whole_to_a_file(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     run = COMMANDS[verb][0]
     assert main([verb, *run, "--format", "json", "-o", "answer.json"]) == 0
@@ -241,10 +255,42 @@ def test_findings_pass_through_an_output_file(capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().err == ""
 
 
-def test_jobs_change_no_answer(capsys: pytest.CaptureFixture[str]) -> None:
-    drawn = ("ecmp", F, "--hash", "crc-32", *SAMPLED, "--seed", "3", "--format", "json")
+@pytest.mark.parametrize("verb", SPREAD)
+def test_jobs_change_no_answer(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     said = []
-    for jobs in ("1", "2"):
-        assert main([*drawn, "--jobs", jobs]) == 0
+    for jobs in ("1", "2", "3"):
+        assert main([verb, *SPREAD[verb], "--seed", "3", "--format", "json", "--jobs", jobs]) == 0
         said.append(capsys.readouterr().out)
-    assert said[0] == said[1]
+    assert said[0] == said[1] == said[2]
+
+
+def test_a_report_draws_with_the_seed_it_is_given(capsys: pytest.CaptureFixture[str]) -> None:
+    """The permutation, the hashes and the failed links are drawn anew; all else stays as it was."""
+    said = []
+    for seed in ("0", "1"):
+        run = ["report", F, "-o", "-", "--sections", "collisions,failures,throughput", "--format", "json"]
+        assert main([*run, "--seed", seed]) == 0
+        said.append(json.loads(capsys.readouterr().out))
+    first, second = said
+    assert [one["failures"]["curve"]["seed"] for one in said] == [0, 1]
+    assert [one["collisions"]["collisions"]["seed"] for one in said] == [0, 1]
+    assert [one["bisection"]["seed"] for one in said] == [0, 1]
+    assert first["collisions"]["collisions"]["tiers"] != second["collisions"]["collisions"]["tiers"]
+    for answer in (first, second):
+        del answer["bisection"]["seed"]
+    assert first["bisection"] == second["bisection"]
+    assert first["failures"]["survivability"] == second["failures"]["survivability"]
+
+
+@pytest.mark.parametrize("option", [("--sections", "tiers"), ("--endpoints", "host-0*"), ("--jobs", "2")])
+def test_a_report_of_two_refuses_what_is_of_one(option: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", F, "--compare", "other.yaml", *option]) == 2
+    assert f"{option[0]} is of a report of one fabric" in capsys.readouterr().err
+
+
+def test_a_placement_goes_to_a_file_as_every_answer_does(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["place", F, "--hosts", "2", "-o", "answer.txt"]) == 0
+    assert "Placement of 2 hosts" in Path("answer.txt").read_text("utf-8")
+    assert main(["place", F, "--hosts", "2", "--write", "nodelist", "-o", "nodes.txt", "--format", "json"]) == 0
+    assert "Placement" not in Path("nodes.txt").read_text("utf-8")
+    assert capsys.readouterr().err == ""

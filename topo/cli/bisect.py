@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from topo.cli.options import Endpoints, FabricName, Format, FormatOption, Keep
+from topo.cli.options import Endpoints, FabricName, Format, FormatOption, Keep, Seed
 from topo.cli.reading import PLAINLY, Reading, reads_fabrics
 
 __all__ = ["bisect"]
@@ -17,6 +17,7 @@ def bisect(
     fabric: FabricName,
     endpoints: Endpoints = None,
     keep: Annotated[Keep, typer.Option("--keep", help="What a split keeps whole.")] = Keep.host,
+    seed: Seed = 0,
     reading: Reading = PLAINLY,
     links: Annotated[int, typer.Option("--links", min=0, help="How many links of the cut to print.")] = 8,
     format: FormatOption = Format.text,
@@ -31,7 +32,7 @@ def bisect(
 
     loaded = reading.load(fabric)
     try:
-        found = bisection_bandwidth(loaded, endpoints or None, keep=keep.value)
+        found = bisection_bandwidth(loaded, endpoints or None, keep=keep.value, seed=seed)
     except (DisconnectedError, ParameterError) as error:
         doubts = [note.text for note in loaded.origin.notes if note.severity == "alert"]
         raise InputError("; ".join([*doubts, str(error)])) from None

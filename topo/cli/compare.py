@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from topo.cli.options import Output
+from topo.cli.options import Output, Seed
 from topo.cli.reading import PLAINLY, Reading, reads_fabrics
 
 __all__ = ["TableFormat", "compare"]
@@ -36,6 +36,7 @@ def compare(
         typer.Argument(metavar="FABRIC...", help="Two or more: names that 'topo list' shows, specs, or files."),
     ],
     prices: Prices = None,
+    seed: Seed = 0,
     format: TableFormatOption = TableFormat.text,
     output: Output = None,
     reading: Reading = PLAINLY,
@@ -48,4 +49,4 @@ def compare(
     if len(fabrics) < 2:
         raise ParameterError("one fabric is not compared with anything; name two or more, or use 'topo show'")
     loaded = [reading.load(name) for name in fabrics]
-    write_comparison(compare_fabrics(loaded, prices=prices), format.value, output)
+    write_comparison(compare_fabrics(loaded, prices=prices, seed=seed), format.value, output)

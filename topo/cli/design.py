@@ -54,7 +54,8 @@ def design(
     prices: Prices = None,
     seed: Seed = 0,
     workers: Annotated[
-        int | None, typer.Option("--jobs", "-j", min=1, help="Processes; the answer is the same. Default: a core each.")
+        int | None,
+        typer.Option("--jobs", "-j", min=1, help="Processes; the answer is the same. Default: a core each, at most 4."),
     ] = None,
     format: TableFormatOption = TableFormat.text,
     output: Output = None,

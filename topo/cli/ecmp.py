@@ -120,11 +120,18 @@ def ecmp(
     """Find how flows meet on links, what rate that leaves the mean and the slowest of them, and what would help."""
     from topo.cli.printing import print_alerts, print_json, print_lines, print_result
     from topo.cli.running import given_state
+    from topo.errors import ParameterError
     from topo.hashing.scheme import EcmpHash
     from topo.output import plain
     from topo.parts.forwarding import infiniband_assumption
     from topo.routing.scheme import Routing
 
+    asks_more = remedies or polarization or churn or collective is not None
+    if asks_more and (cluster or workers > 1):
+        raise ParameterError(
+            "--jobs and --cluster spread the hashes drawn for plain collisions; leave them out with --remedies, "
+            "--polarization, --churn and --collective"
+        )
     loaded = reading.load(fabric)
     state = given_state(loaded, down, rate)
     named = fields.split(",") if "," in fields else fields

@@ -85,7 +85,8 @@ class Answers:
 def answers(asked: Asked) -> Answers:
     """Ask what was asked, in reading order.
 
-    :raises ParameterError: ``--require`` outside 0 to 1 or with nothing it is about, a job that is not NAME=GLOB.
+    :raises ParameterError: ``--require`` outside 0 to 1 or with nothing it is about, options of a sweep without one,
+        a job that is not NAME=GLOB.
     """
     from topo.analysis.failures.degraded import degraded_capacity
     from topo.analysis.failures.replay import replay
@@ -97,6 +98,7 @@ def answers(asked: Asked) -> Answers:
         raise ParameterError(f"--require is {asked.require}; it is a share of the healthy value, 0 to 1")
     if asked.require is not None and not (asked.asks_single or asked.worst is not None or asked.down or asked.rate):
         raise ParameterError("--require goes with --down, --rate, --n-1 or --worst; none of them is given")
+    _refuse_about_sweeps(asked)
     state = given_state(fabric, asked.down, asked.rate)
     measure = _measure(asked)
     found = Answers()
@@ -115,6 +117,18 @@ def answers(asked: Asked) -> Answers:
     if asked.jobs:
         found.by_name["jobs"] = _jobs(asked, state)
     return found
+
+
+def _refuse_about_sweeps(asked: Asked) -> None:
+    """Options of a sweep where none is made, and a checkpoint for two."""
+    if asked.checkpoint is not None and asked.asks_single and asked.asks_over_time:
+        raise ParameterError("--checkpoint keeps one sweep; ask for --n-1 and --availability in two runs")
+    if asked.asks_single or asked.asks_over_time:
+        return
+    given = {"--jobs": asked.workers > 1, "--cluster": asked.cluster, "--checkpoint": asked.checkpoint}
+    for option, value in given.items():
+        if value:
+            raise ParameterError(f"{option} is for the sweeps --n-1 and --availability; leave it out here")
 
 
 def _measure(asked: Asked) -> str | Demand | Measure:
@@ -143,8 +157,6 @@ def _sweeps(asked: Asked, measure: str | Demand | Measure, state: State | None, 
     from topo.progress import part
     from topo.report.drains import drains
 
-    if asked.checkpoint is not None and asked.asks_single and asked.asks_over_time:
-        raise ParameterError("--checkpoint keeps one sweep; ask for --n-1 and --availability in two runs")
     fabric = asked.fabric
     with cluster_executor(asked.cluster) as executor:
         run: dict[str, Any] = {"executor": executor, "workers": asked.workers, "checkpoint": asked.checkpoint}

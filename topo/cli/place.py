@@ -138,7 +138,13 @@ def place(
         ),
     ] = None,
     output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="FILE", help="Where --write writes; '-' is standard output.")
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Where --write writes, else where the answer goes. Default: '-', standard output.",
+        ),
     ] = None,
     picture: Annotated[
         str | None,
@@ -158,8 +164,6 @@ def place(
     from topo.cli.running import given_state
     from topo.errors import ParameterError
 
-    if output is not None and write is None:
-        raise ParameterError("--output says where --write writes; give --write nodelist, say")
     if write is not None and output in (None, "-") and format is Format.json:
         raise ParameterError("--write and --format json both write to standard output; give --output FILE")
     _refuse_beside_others(move, len(job or ()) > 1, score, compare, write, picture, beside)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from topo.cli.options import Endpoints, Explain, FabricName, Keep
+from topo.cli.options import Cluster, Endpoints, Explain, FabricName, Keep, Seed, Workers
 from topo.cli.reading import PLAINLY, Reading, reads_fabrics
 
 if TYPE_CHECKING:
@@ -84,24 +85,35 @@ def report(
         ),
     ] = None,
     explain: Explain = False,
+    seed: Seed = 0,
+    cluster: Cluster = None,
+    workers: Workers = 1,
     reading: Reading = PLAINLY,
 ) -> None:
     """Write all answers about a fabric to one file that needs nothing else, and print the main numbers."""
     from topo.cli.printing import print_lines, print_screen
+    from topo.cli.running import cluster_executor
     from topo.output import file_name, plain, write_whole
     from topo.report import make_report
     from topo.report.measured import MeasuredAsked
 
     loaded = reading.load(fabric)
     if compare and job is None:
-        _beside([*map(reading.load, compare), loaded], output, format or _by_ending(output), explain=explain)
+        given = {
+            "--endpoints": endpoints, "--keep": keep, "--sections": sections, "--busy": busy, "--beside": beside,
+            "--measured": measured, "--counters": counters, "--cluster": cluster, "--jobs": workers > 1,
+        }  # fmt: skip
+        _refuse_of_one(given)
+        _beside([*map(reading.load, compare), loaded], output, format or _by_ending(output), explain=explain, seed=seed)
         return
     chosen = None if sections is None else [key.strip() for key in sections.split(",")]
     asked, notes = _placement(loaded, job, busy, beside, compare)
-    made = make_report(
-        loaded, endpoints=endpoints or None, keep=keep and keep.value, sections=chosen, placement=asked,
-        explain=explain, measured=MeasuredAsked(measured, counters) if measured or counters else None,
-    )  # fmt: skip
+    with cluster_executor(cluster, workers) as executor:
+        made = make_report(
+            loaded, endpoints=endpoints or None, keep=keep and keep.value, sections=chosen, placement=asked,
+            explain=explain, measured=MeasuredAsked(measured, counters) if measured or counters else None, seed=seed,
+            executor=executor,
+        )  # fmt: skip
     write = {
         ReportFormat.html: made.to_html,
         ReportFormat.md: made.to_markdown,
@@ -120,12 +132,21 @@ def report(
     print(plain(f"The report is in {path}"))
 
 
-def _beside(fabrics: list[Fabric], output: str | None, format: ReportFormat, *, explain: bool) -> None:
+def _refuse_of_one(given: Mapping[str, object]) -> None:
+    """What a report of several fabrics has no use for."""
+    from topo.errors import ParameterError
+
+    for name, value in given.items():
+        if value:
+            raise ParameterError(f"{name} is of a report of one fabric; with --compare and no --job, leave it out")
+
+
+def _beside(fabrics: list[Fabric], output: str | None, format: ReportFormat, *, explain: bool, seed: int) -> None:
     """A report of several fabrics instead of one."""
     from topo.output import file_name, plain, write_whole
     from topo.report.compared import comparison_page
 
-    content = comparison_page(fabrics, format.value, explain=explain)
+    content = comparison_page(fabrics, format.value, explain=explain, seed=seed)
     if output == "-":
         sys.stdout.write(content if content.endswith("\n") else content + "\n")
         return

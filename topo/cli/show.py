@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from topo.cli.options import FabricName, Format, FormatOption
+from topo.cli.options import FabricName, Format, FormatOption, Seed
 from topo.cli.reading import PLAINLY, Reading, reads_fabrics
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def show(
     reading: Reading = PLAINLY,
     format: FormatOption = Format.text,
     plot: Plot = None,
+    seed: Seed = 0,
 ) -> None:
     """Show what a fabric is made of, where it narrows, and its published numbers against the built ones."""
     from topo.analysis.buildable import buildable
@@ -44,9 +46,14 @@ def show(
     if plot is not None:
         _draw(loaded, plot)
     answers: dict[str, Result | TopoError] = {}
-    for name, ask in (("inventory", inventory), ("oversubscription", oversubscription), ("buildable", buildable)):
+    questions: dict[str, Callable[[], Result]] = {
+        "inventory": lambda: inventory(loaded, seed=seed),
+        "oversubscription": lambda: oversubscription(loaded),
+        "buildable": lambda: buildable(loaded),
+    }
+    for name, ask in questions.items():
         try:
-            answers[name] = ask(loaded)
+            answers[name] = ask()
         except TopoError as error:
             answers[name] = error
     if loaded.origin.expect:

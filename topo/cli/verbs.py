@@ -30,6 +30,9 @@ _NO_ANSWER = frozenset({"completion", "convert", "doctor", "list", "schema", "te
 _EXPLAIN_THEMSELVES = frozenset({"map", "report"})
 """Verbs that put explanations into the file they write."""
 
+_OUTPUT_OF = {"place": "write"}
+"""Verbs whose ``--output`` is where another option's file goes; without that option it takes the answer."""
+
 
 def shared_options(name: str, function: Callable[..., None]) -> dict[str, inspect.Parameter]:
     """The options that a verb gets beside its own, by parameter name."""
@@ -55,6 +58,8 @@ def with_shared_options(name: str, function: Callable[..., None]) -> Callable[..
     def run(**given: Any) -> None:
         quiet = given.pop("quiet", False)
         output = given.pop("output") if "output" in added else None
+        if name in _OUTPUT_OF and given[_OUTPUT_OF[name]] is None:
+            output, given["output"] = given["output"], None
         explain = given.pop("explain") if "explain" in added else bool(given.get("explain"))
         explain = explain and name not in _EXPLAIN_THEMSELVES
         if explain and given.get("format") not in (None, "text", "json"):

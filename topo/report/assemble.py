@@ -54,6 +54,8 @@ from topo.view.text import escape_xml
 from topo.view.tiers import Drawing
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from topo.analysis.bisection import Bisection
     from topo.analysis.inventory import Inventory
     from topo.analysis.oversubscription import Oversubscription
@@ -294,6 +296,8 @@ def make_report(
     placement: PlacementAsked | Job | None = None,
     explain: bool = False,
     measured: MeasuredAsked | None = None,
+    seed: int = 0,
+    executor: Executor | None = None,
 ) -> Report:
     """Ask a fabric for all that can be said of it quickly, and draw it.
 
@@ -313,7 +317,9 @@ def make_report(
     is what its split keeps whole, as in :func:`topo.bisection_bandwidth`; left out, hosts, or scale-up domains where
     they span hosts, or nothing where all endpoints are in one host. What cannot be computed, for instance a bandwidth
     over links of unknown rate or across parts that no path joins, is said in its place in the report and does not
-    fail it. Separate checkers go over both bounds of the bisection again.
+    fail it. Separate checkers go over both bounds of the bisection again. All that is drawn, the usual permutation of
+    flows too, is drawn with ``seed``; failures and hashes are gone through on ``executor`` where there is one, with the
+    same answer.
 
     >>> import topo
     >>> report = make_report(topo.rail_optimized(127, managers=2))
@@ -343,17 +349,17 @@ def make_report(
             fabric,
             {
                 "bisection": lambda: _asked(
-                    lambda: bisection_bandwidth(fabric, None if endpoints is None else rows, keep=kept)
+                    lambda: bisection_bandwidth(fabric, None if endpoints is None else rows, keep=kept, seed=seed)
                 ),
                 "drawing": lambda: draw_fabric(fabric),
-                "inventory": lambda: _asked(lambda: inventory(fabric)),
+                "inventory": lambda: _asked(lambda: inventory(fabric, seed=seed)),
                 "oversubscription": lambda: _asked(lambda: oversubscription(fabric)),
-                "throughput": more("throughput", lambda named: ask_flows(fabric)),
-                "collisions": more("collisions", lambda named: ask_collisions(fabric, named)),
-                "failures": more("failures", lambda named: ask_losses(fabric, named)),
+                "throughput": more("throughput", lambda named: ask_flows(fabric, seed)),
+                "collisions": more("collisions", lambda named: ask_collisions(fabric, named, seed, executor)),
+                "failures": more("failures", lambda named: ask_losses(fabric, named, seed, executor)),
                 "wiring": lambda: _wiring(fabric, sections),
-                "goodput": more("goodput", lambda named: ask_goodput(fabric)),
-                "placement": lambda: None if asked is None else _asked(lambda: ask_placement(fabric, asked)),
+                "goodput": more("goodput", lambda named: ask_goodput(fabric, seed)),
+                "placement": lambda: None if asked is None else _asked(lambda: ask_placement(fabric, asked, seed)),
                 "measured": lambda: None if measured is None else _asked(lambda: ask_measured(fabric, measured)),
                 "step": more("step", lambda named: ask_step(fabric)),
                 "bill": lambda: _bill(fabric, sections),

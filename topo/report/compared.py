@@ -24,7 +24,9 @@ __all__ = ["comparison_page", "comparison_sections"]
 _OF_EACH = ("goodput", "main-numbers", "tiers")
 
 
-def comparison_sections(found: FabricComparison, fabrics: Sequence[Fabric], *, explain: bool = False) -> list[Section]:
+def comparison_sections(
+    found: FabricComparison, fabrics: Sequence[Fabric], *, explain: bool = False, seed: int = 0
+) -> list[Section]:
     """The table of measures with its standings, then three sections of each fabric under its name.
 
     ``explain`` adds three sentences about the comparison and about each answer of these sections.
@@ -39,7 +41,7 @@ def comparison_sections(found: FabricComparison, fabrics: Sequence[Fabric], *, e
     if found.not_computed:
         sections.append(Section("missing", "Not computed", [Text(sentence(text)) for text in found.not_computed]))
     for i, (name, fabric) in enumerate(zip(found.names, fabrics, strict=True), 1):
-        made = make_report(fabric, sections=_OF_EACH)
+        made = make_report(fabric, sections=_OF_EACH, seed=seed)
         explained += [replace(one, of=f"{name}: {one.of}") for one in made.explanations if explain]
         for section in made.sections:
             title = f"{name}: {section.title}"
@@ -58,19 +60,21 @@ def _standings(found: FabricComparison) -> Grid:
     return Grid(("what", "of", "standing"), rows)
 
 
-def comparison_page(fabrics: Sequence[Fabric], format: str = "html", *, explain: bool = False) -> str:
+def comparison_page(fabrics: Sequence[Fabric], format: str = "html", *, explain: bool = False, seed: int = 0) -> str:
     """The comparison as ``html``, ``md`` or ``json``; with ``explain`` three sentences about each of its answers.
+
+    All that is drawn is drawn with ``seed``.
 
     >>> import topo
     >>> text = comparison_page([topo.leaf_spine(4, 4, 4), topo.leaf_spine(4, 2, 4)], "md")
     >>> text.splitlines()[0], "## What differs" in text
     ('# leaf-spine 4x4 beside leaf-spine 4x2', True)
     """
-    found = compare_fabrics(list(fabrics))
+    found = compare_fabrics(list(fabrics), seed=seed)
     if format == "json":
         more = {"explanations": [explanation(found).to_dict()]} if explain else {}
         return json.dumps({**found.to_dict(), **more}, indent=2, ensure_ascii=False, allow_nan=False)
     title = " beside ".join(found.names)
-    sections = comparison_sections(found, fabrics, explain=explain)
+    sections = comparison_sections(found, fabrics, explain=explain, seed=seed)
     said = f"{len(found.differences):,} of the measures differ." if found.differences else "No measure differs."
     return html_page(title, said, sections) if format == "html" else markdown(title, sections)

@@ -26,6 +26,8 @@ from topo.view.scene import tier_word
 from topo.view.text import plural, sentence
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from topo.analysis.collisions.answer import EcmpCollisions
     from topo.analysis.collisions.remedies import EcmpRemedies
     from topo.analysis.throughput.answer import Throughput
@@ -59,33 +61,36 @@ class CollisionAnswers:
     striped: tuple[EcmpCollisions, ...]
 
 
-def ask_flows(fabric: Fabric) -> FlowAnswers:
+def ask_flows(fabric: Fabric, seed: int = 0) -> FlowAnswers:
     """Throughput of the two demands everybody compares by, exact for fluid shares."""
     from topo.analysis.throughput import throughput
     from topo.routing.loads import link_loads
     from topo.traffic import all_to_all, permutation
 
     everyone = all_to_all(fabric)
-    beside = [throughput(fabric, everyone, routing="wcmp"), throughput(fabric, permutation(fabric))]
+    beside = [throughput(fabric, everyone, routing="wcmp"), throughput(fabric, permutation(fabric, seed=seed))]
     return FlowAnswers(throughput(fabric, everyone), link_loads(fabric, everyone), tuple(beside))
 
 
-def ask_collisions(fabric: Fabric, named: bool) -> CollisionAnswers | LeftOut:
-    """Collisions of a random permutation without drawing samples; inside opened hosts only when asked for by name."""
+def ask_collisions(
+    fabric: Fabric, named: bool, seed: int = 0, executor: Executor | None = None
+) -> CollisionAnswers | LeftOut:
+    """Collisions of a random permutation; hashes are drawn, and hosts looked into, only when asked for by name."""
     from topo.analysis.collisions.ask import collisions_of
     from topo.analysis.collisions.fabric_remedies import ecmp_remedies
     from topo.analysis.collisions.remedies import QUEUE_PAIRS
     from topo.traffic import permutation
 
-    flows = permutation(fabric)
-    found = collisions_of(fabric, flows, samples=256 if named else 0)
+    flows = permutation(fabric, seed=seed)
+    found = collisions_of(fabric, flows, samples=256 if named else 0, seed=seed, executor=executor)
     if found is None:
         return LeftOut("collisions", "paths inside opened hosts can only be sampled")
     small = len(fabric.endpoints) <= _SMALL or named
     if small and found.laws is not None:
         queue_pairs = QUEUE_PAIRS if named else _QUEUE_PAIRS
-        return CollisionAnswers(found, ecmp_remedies(fabric, flows, queue_pairs=queue_pairs, samples=0), ())
-    striped = [collisions_of(fabric, flows, queue_pairs=q, samples=0) for q in _FEW_QUEUE_PAIRS]
+        remedies = ecmp_remedies(fabric, flows, queue_pairs=queue_pairs, samples=0, seed=seed)
+        return CollisionAnswers(found, remedies, ())
+    striped = [collisions_of(fabric, flows, queue_pairs=q, samples=0, seed=seed) for q in _FEW_QUEUE_PAIRS]
     return CollisionAnswers(found, None, tuple(one for one in striped if one is not None))
 
 

@@ -36,7 +36,7 @@ class GoodputAnswers:
     beside: tuple[CollectiveTime, ...]
 
 
-def ask_goodput(fabric: Fabric) -> GoodputAnswers:
+def ask_goodput(fabric: Fabric, seed: int = 0) -> GoodputAnswers:
     """A ring all-reduce over all endpoints in order, of 4 MiB a rank so that its latency weighs alike.
 
     Headers are InfiniBand's where the switches are, else those of RoCE v2.
@@ -48,7 +48,7 @@ def ask_goodput(fabric: Fabric) -> GoodputAnswers:
     from topo.training.waterfall import goodput
 
     wire = Wire(transport="infiniband") if is_infiniband(fabric) else Wire()
-    found = goodput(fabric, bytes=_PIECE * len(fabric.endpoints), wire=wire)
+    found = goodput(fabric, bytes=_PIECE * len(fabric.endpoints), wire=wire, seed=seed)
     beside = [collective_time(fabric, bytes=_BESIDE, algorithm=name, wire=wire) for name in ("ring", "double_tree")]
     return GoodputAnswers(found, tuple(beside))
 

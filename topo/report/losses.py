@@ -19,6 +19,8 @@ from topo.view.curves import Axis, Curve, draw_curves
 from topo.view.text import plural
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from topo.analysis.degradation import DegradationCurve
     from topo.analysis.failures.survivability import Survivability
     from topo.fabric import Fabric
@@ -42,21 +44,21 @@ class LossAnswers:
     """Whether the element that costs most is one of several parallel links."""
 
 
-def ask_losses(fabric: Fabric, named: bool) -> LossAnswers:
+def ask_losses(fabric: Fabric, named: bool, seed: int = 0, executor: Executor | None = None) -> LossAnswers:
     """N-1 over switches and links, all-to-all under even shares, and a sampled degradation curve."""
     from topo.analysis.degradation import degradation_curve
     from topo.analysis.failures.survivability import survivability
 
     counts, samples = _draws(fabric, named)
     try:
-        curve = degradation_curve(fabric, counts=counts, samples=samples)
+        curve = degradation_curve(fabric, counts=counts, samples=samples, seed=seed)
     except ParameterError:  # no links between switches, or nothing crosses them: there is no curve to show
         curve = None
     states = _states(fabric)
     if states > _MOST_STATES and not named:
         reason = f"every single failure would take {states:,} evaluations"
         return LossAnswers(LeftOut("failures", reason), (), curve)
-    found = survivability(fabric)
+    found = survivability(fabric, executor=executor)
     return LossAnswers(found, drains(fabric, found), curve, _worst_is_parallel(fabric, found))
 
 

@@ -58,7 +58,7 @@ class PlacementAnswers:
         return self.found[0]
 
 
-def ask_placement(fabric: Fabric, asked: PlacementAsked) -> PlacementAnswers:
+def ask_placement(fabric: Fabric, asked: PlacementAsked, seed: int = 0) -> PlacementAnswers:
     """The job placed for every objective, and by every rule that is asked for.
 
     :raises ParameterError: the job does not fit, or names a host or rule that there is not.
@@ -68,8 +68,10 @@ def ask_placement(fabric: Fabric, asked: PlacementAsked) -> PlacementAnswers:
     from topo.placement.placing import Cluster, placed_on
 
     cluster = Cluster.of(fabric, busy=asked.busy, others=asked.others)
-    found = tuple(placed_on(cluster, asked.job, objective=objective, budget_s=_BUDGET_S) for objective in OBJECTIVES)
-    choices = tuple(scheduler_choice(cluster, asked.job, rule) for rule in asked.rules)
+    found = tuple(
+        placed_on(cluster, asked.job, objective=objective, budget_s=_BUDGET_S, seed=seed) for objective in OBJECTIVES
+    )
+    choices = tuple(scheduler_choice(cluster, asked.job, rule, seed=seed) for rule in asked.rules)
     drawing = draw_placement(fabric, asked.job, found[0].placement, busy=~cluster.free)
     return PlacementAnswers(found, SchedulerComparison.of(fabric.name, asked.job.name, choices), drawing)
 
