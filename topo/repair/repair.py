@@ -19,7 +19,6 @@ from topo.repair.besides import adapter_jobs, loop_jobs, port_jobs, rename_jobs,
 from topo.repair.moves import Bench, Job, apply_jobs, job_of, n_jobs, settled
 from topo.repair.order import Act, ordered
 from topo.repair.steps import Step, step_texts
-from topo.repair.uneven import uneven_jobs
 from topo.result import Result, Row, Standing, hidden
 from topo.view.text import plural
 from topo.wiring.accept import Accepted
@@ -226,9 +225,8 @@ def _jobs(found: Fabric, design: Fabric | None, answer: Validation) -> tuple[Com
     assert comparison is not None
     comparison, more = loop_jobs(comparison, answer.findings)
     if design is None:
-        for extend in (port_jobs, uneven_jobs):
-            comparison, others = extend(comparison, answer.findings)
-            more += others
+        comparison, others = port_jobs(comparison, answer.findings)
+        more += others
         comparison, others, notes = adapter_jobs(found, comparison, answer.findings)
         more += others
     bench = Bench(comparison)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -136,6 +137,18 @@ class Cabling:
         """File and line of the first cable at these nodes, none where they have no cable."""
         near = np.isin(self.fabric.link_a[self.links], nodes) | np.isin(self.fabric.link_b[self.links], nodes)
         return self.place(int(self.links[np.argmax(near)])) if near.any() else ("", 0)
+
+    def port_at(self, link: int, node: int) -> int:
+        """The port of a link on one of its two nodes."""
+        links = self.fabric.links
+        return int(links.port_a[link] if self.fabric.link_a[link] == node else links.port_b[link])
+
+    def usual_gbps(self, low: int, high: int) -> float:
+        """Median rate of the cables of either switch to the other's tier; nan where none is known."""
+        near = (self.low == low) | (self.high == high)
+        rates = self.fabric.links.capacity_gbps[self.between[near]]
+        rates = rates[~np.isnan(rates)]
+        return float(np.median(rates)) if rates.size else math.nan
 
     def gbps_up(self, node: int) -> float:
         """Rate of the cables of a switch to the tiers above it."""

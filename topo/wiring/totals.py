@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from topo.table import Array
 from topo.units import format_gbps
 from topo.wiring.bare import bare_switches
 from topo.wiring.blocks import TierPair
 from topo.wiring.cabling import Cabling
+from topo.wiring.even import Grid, Symptom, say_apart, say_between, say_uneven, usual_total
 from topo.wiring.finding import finding
 from topo.wiring.learnt import Learnt
 
@@ -44,15 +45,9 @@ def say_odd(cabling: Cabling, pair: TierPair, learnt: Learnt) -> None:
 
 def _say_fewer(cabling: Cabling, node: int, total: int, usual: int, said: str, learnt: Learnt) -> None:
     """A switch with fewer uplinks than its peers, and what those below it could send up and now cannot."""
-    up, down = cabling.gbps_up(node), cabling.gbps_down(node)
-    should = up * usual / total if total else down
-    words = f"its uplinks carry {format_gbps(up)} of {format_gbps(should)}; below it are {format_gbps(down)}"
-    learnt.findings.append(
-        finding(
-            "uplinks-fewer", str(cabling.fabric.nodes.name[node]), said, at=cabling.first_place(node),
-            words="" if not total or math.isnan(down - should) else words, lost_gbps=max(min(down, should) - up, 0.0),
-        )
-    )  # fmt: skip
+    words, lost = _fewer(cabling, node, total, usual)
+    name, at = str(cabling.fabric.nodes.name[node]), cabling.first_place(node)
+    learnt.findings.append(finding("uplinks-fewer", name, said, at=at, words=words, lost_gbps=lost))
 
 
 def say_spread(cabling: Cabling, pair: TierPair, learnt: Learnt) -> None:
@@ -62,65 +57,62 @@ def say_spread(cabling: Cabling, pair: TierPair, learnt: Learnt) -> None:
         if block.spread is None:
             continue
         low, high = block.spread
-        rows, columns = pair.rows[block.rows], pair.columns[block.columns]
+        grid = Grid(pair.rows[block.rows], pair.columns[block.columns], block.count, block.spread)
+        symptoms = {}
         for i, j in np.argwhere((block.count < low) | (block.count > high)).tolist():
-            place = f"{name[rows[i]]} - {name[columns[j]]}"
+            a, b = int(grid.low[i]), int(grid.high[j])
             said = (
                 f"{block.count[i, j]} cables; {block.n_agree:,} of {block.count.size:,} like pairs have {low} or {high}"
             )
-            learnt.findings.append(
-                finding("pair-uneven", place, said, at=near_place(cabling, int(rows[i]), int(columns[j])))
-            )
-        # A switch of an uneven pair is told already; a spine that a leaf's lacking cable leaves short as well.
-        odd = (block.count < low) | (block.count > high)
-        up, down = block.count.sum(axis=1), block.count.sum(axis=0)
-        _say_totals(cabling, rows, up, "uplinks-fewer", learnt, told=odd.any(axis=1))
-        short = int(np.maximum(np.bincount(up).argmax() - up, 0).sum())
-        both = short > 0 and short == int(np.maximum(np.bincount(down).argmax() - down, 0).sum())
-        _say_totals(cabling, columns, down, "spine-uneven", learnt, told=odd.any(axis=0) | both)
+            symptoms[a, b] = Symptom("pair-uneven", f"{name[a]} - {name[b]}", said, near_place(cabling, a, b))
+        say_uneven(cabling, grid, symptoms | _totals_of(cabling, grid, learnt), learnt)
 
 
-def _say_totals(
-    cabling: Cabling,
-    nodes: Array,
-    totals: NDArray[np.int64],
-    code: str,
-    learnt: Learnt,
-    *,
-    told: ArrayLike = False,
-) -> None:
+def _totals_of(cabling: Cabling, grid: Grid, learnt: Learnt) -> dict[tuple[int, int], Symptom]:
+    """Switches of either side with another number of cables than their peers, by (lower, upper), -1 for all."""
+    lower = _unlike(cabling, grid.low, grid.count.sum(axis=1), "uplinks", learnt)
+    upper = _unlike(cabling, grid.high, grid.count.sum(axis=0), "downlinks", learnt)
+    return {(one, -1): said for one, said in lower.items()} | {(-1, one): said for one, said in upper.items()}
+
+
+def _unlike(cabling: Cabling, nodes: Array, totals: NDArray[np.int64], word: str, learnt: Learnt) -> dict[int, Symptom]:
     """Switches whose number of links differs from that of at least 80 % of their peers."""
-    word = {"uplinks-fewer": "uplinks", "spine-uneven": "downlinks"}.get(code, "links to switches")
-    if len(totals) < 4:
-        return
-    usual = int(np.bincount(totals).argmax())
+    usual = usual_total(totals)
+    if usual is None:
+        return {}
     agree = int((totals == usual).sum())
-    if not learnt.rule(f"{word} of {len(nodes):,} switches, {usual} each", agree, len(nodes)):
-        return
-    for i in np.flatnonzero((totals != usual) & ~np.asarray(told)).tolist():
-        one = "links-unlike" if code == "uplinks-fewer" and totals[i] > usual else code
-        said = f"{totals[i]} {word}; {agree:,} of {len(nodes):,} like switches have {usual}"
-        if one == "uplinks-fewer":
-            _say_fewer(cabling, int(nodes[i]), int(totals[i]), usual, said, learnt)
-            continue
-        name, at = str(cabling.fabric.nodes.name[nodes[i]]), cabling.first_place(nodes[i])
-        learnt.findings.append(finding(one, name, said, at=at))
+    learnt.rule(f"{word} of {len(nodes):,} switches, {usual} each", agree, len(nodes))
+    unlike = {}
+    for i in np.flatnonzero(totals != usual).tolist():
+        node, total = int(nodes[i]), int(totals[i])
+        name, at = str(cabling.fabric.nodes.name[node]), cabling.first_place(node)
+        said = f"{total} {word}; {agree:,} of {len(nodes):,} like switches have {usual}"
+        if word == "uplinks" and total < usual:
+            words, lost = _fewer(cabling, node, total, usual)
+            unlike[node] = Symptom("uplinks-fewer", name, said, at, words, lost)
+        else:
+            unlike[node] = Symptom("spine-uneven" if word == "downlinks" else "links-unlike", name, said, at)
+    return unlike
+
+
+def _fewer(cabling: Cabling, node: int, total: int, usual: int) -> tuple[str, float]:
+    """What those below a switch with fewer uplinks than its peers can send up, in words, and what they cannot."""
+    up, down = cabling.gbps_up(node), cabling.gbps_down(node)
+    should = up * usual / total if total else down
+    words = f"its uplinks carry {format_gbps(up)} of {format_gbps(should)}; below it are {format_gbps(down)}"
+    return "" if not total or math.isnan(down - should) else words, max(min(down, should) - up, 0.0)
 
 
 def judge_degrees(cabling: Cabling, tier_pairs: list[TierPair], is_flat: bool, learnt: Learnt) -> None:
     """Numbers of links where no pair has a rule: all of a flat fabric, up and down of a random one."""
-    n = len(cabling.fabric.nodes)
-    degree = np.bincount(cabling.low, minlength=n) + np.bincount(cabling.high, minlength=n)
     if is_flat and not any(pair.is_ruled for pair in tier_pairs):
         learnt.rules.append("cables inside a tier are usual here: degrees only, exchanged cables cannot be seen")
-        for tier in range(1, int(cabling.tier.max(initial=0)) + 1):
-            nodes = np.flatnonzero(cabling.is_switch & (cabling.tier == tier))
-            _say_totals(cabling, nodes, degree[nodes], "links-unlike", learnt)
+        _say_flat(cabling, learnt)
         return
     for pair in tier_pairs:
         if not pair.is_ruled and pair.count.size:
-            _say_totals(cabling, pair.rows, pair.count.sum(axis=1), "uplinks-fewer", learnt)
-            _say_totals(cabling, pair.columns, pair.count.sum(axis=0), "spine-uneven", learnt)
+            grid = Grid(pair.rows, pair.columns, pair.count, (0, int(pair.count.max())))
+            say_uneven(cabling, grid, _totals_of(cabling, grid, learnt), learnt)
     for lower in range(1, int(cabling.tier.max(initial=0))):
         told = [pair.rows[block.rows] for pair in tier_pairs if pair.lower == lower for block in pair.blocks]
         bare = np.setdiff1d(bare_switches(cabling, lower), np.concatenate(told) if told else [])
@@ -128,3 +120,18 @@ def judge_degrees(cabling: Cabling, tier_pairs: list[TierPair], is_flat: bool, l
         for node in bare.tolist():
             said = f"no uplink, as its peers have; there are {n_all:,} switches of its tier"
             _say_fewer(cabling, node, 0, 0, said, learnt)
+
+
+def _say_flat(cabling: Cabling, learnt: Learnt) -> None:
+    """Switches of a flat fabric with another number of links; where two lack one each, the cable between them lacks."""
+    n = len(cabling.fabric.nodes)
+    degree = np.bincount(cabling.low, minlength=n) + np.bincount(cabling.high, minlength=n)
+    for tier in range(1, int(cabling.tier.max(initial=0)) + 1):
+        nodes = np.flatnonzero(cabling.is_switch & (cabling.tier == tier))
+        unlike = _unlike(cabling, nodes, degree[nodes], "links to switches", learnt)
+        usual = usual_total(degree[nodes])
+        if len(unlike) == 2 and all(degree[node] + 1 == usual for node in unlike):
+            a, b = unlike
+            say_between(cabling, (a, b), (unlike[a], unlike[b]), learnt)
+        else:
+            say_apart(unlike.values(), learnt)
