@@ -114,6 +114,34 @@ def test_the_first_pattern_that_fits_holds() -> None:
     assert TransceiverPrice(price=4).price == 4
 
 
+@pytest.mark.parametrize(
+    ("gbps", "medium"),
+    [
+        (50, "passive copper 50G"),
+        (56, "passive copper 100G"),
+        (400, "passive copper 400G"),
+        (1600, "single-mode fibre 800G"),
+    ],
+)
+def test_a_cable_is_priced_by_the_rate_of_its_link(gbps: float, medium: str) -> None:
+    """$550 a link of 400 Gb/s, in proportion to the link's rate, whatever rate the medium is made for."""
+    rules = RackRules(cables=CableRule(media=("copper", "single_mode")))
+    fabric = topo.leaf_spine(leaves=1, spines=1, hosts_per_leaf=2, link_gbps=gbps, host_gbps=gbps)
+    lines = [line for line in cabling_plan(fabric, racks=rules).bill.lines if line.group == "cable"]
+    assert medium in {line.item for line in lines}
+    assert {line.unit_price for line in lines} == {550 * gbps / 400}
+
+
+def test_planes_of_50_gbps_are_of_media_for_50() -> None:
+    """64 x 8 splits of an adapter; eight of a cage by one module of 8 x 50G, not by one of twice the rate."""
+    fabric = topo.multi_plane(16, planes=8, rails=4, nic_gbps=400, tiers=2, radix=16, ports_per_cage=8)
+    bill = cabling_plan(fabric).bill
+    cables = [line for line in bill.lines if line.group == "cable"]
+    assert sum(line.count for line in cables) == bill.n_cables and all(" 50G" in line.item for line in cables)
+    assert sum(line.price or 0 for line in cables) == pytest.approx(len(fabric.links) * 50 * 1.375)
+    assert not any("100G" in line.item or "800G" in line.item for line in bill.lines if line.group == "transceiver")
+
+
 def test_a_bill_and_a_plan_are_results_like_all_others() -> None:
     plan = cabling_plan(topo.load("nvidia-superpod-h100-1su"))
     for answer in (plan, plan.bill):

@@ -94,7 +94,7 @@ def test_torus_carries_what_its_formula_says(found: topo.Result) -> None:
     one = found["torus"]
     assert one.numbers is not None and one.fabric is not None
     sides = [int(x) for x in one.note.split(",")[0].split(" x ")]
-    p, links = (int(re.search(rf"(\d+) {word}", one.note)[1]) for word in ("accelerators a switch", "cables to each"))
+    p, links = (int(re.search(rf"(\d+) {word}", one.note)[1]) for word in ("accelerators? a switch", "cables? to each"))
     assert math.prod(sides) == one.numbers.n_switches and p * math.prod(sides) >= 1024
     assert f"{p * math.prod(sides):,} in all" in one.note and one.numbers.n_endpoints == p * math.prod(sides)
     pairs = sum(math.prod(sides) // (2 if side == 2 else 1) for side in sides)
@@ -103,6 +103,34 @@ def test_torus_carries_what_its_formula_says(found: topo.Result) -> None:
     n = one.numbers.n_endpoints
     theta = 8 * links / (p * max(4, *sides)) * (n - 1) / n
     assert theta >= 0.99 and one.numbers.even_share == pytest.approx(min(1.0, theta), rel=1e-6)
+
+
+@pytest.mark.parametrize("radix", [3, 4])
+def test_a_torus_of_too_few_ports_says_how_many_it_takes(radix: int) -> None:
+    """Two ports for each of two dimensions and one for an accelerator: fewer hold none, of whatever size."""
+    with pytest.raises(
+        ParameterError, match=r"takes 5 ports .* have \d; the nearest that can: switches of (\d+)"
+    ) as said:
+        FAMILIES["torus"](Requirements(accelerators=64, rails=1, radix=radix))
+    wider = int(re.search(r"switches of (\d+) ports", str(said.value))[1])
+    assert FAMILIES["torus"](Requirements(accelerators=64, rails=1, radix=wider)).build()
+    for between in range(radix + 1, wider):
+        with pytest.raises(ParameterError):
+            FAMILIES["torus"](Requirements(accelerators=64, rails=1, radix=between))
+
+
+@pytest.mark.parametrize("radix", range(5, 12))
+@pytest.mark.parametrize("n", [16, 36, 64, 100, 512])
+def test_a_torus_that_is_planned_meets_what_is_asked(radix: int, n: int) -> None:
+    """Its all-to-all is within a hundredth of line rate, also that of few endpoints; or its largest is less."""
+    asked = Requirements(accelerators=n, rails=1, radix=radix)
+    try:
+        made = FAMILIES["torus"](asked).build()
+    except ParameterError as error:
+        assert error.largest < n and f"at most {error.largest:,} accelerators at 1:1" in str(error)
+        return
+    theta = topo.throughput(made, topo.traffic.all_to_all(made), routing="ecmp").network_theta
+    assert theta * 1.01 >= 1
 
 
 def test_a_torus_of_more_than_it_carries_is_looser_with_oversubscription() -> None:
@@ -169,7 +197,7 @@ def test_another_seed_draws_another_random_graph() -> None:
 
 
 def test_the_quick_bracket_holds_the_true_bisection() -> None:
-    from topo.design.numbers import _quick_bisection
+    from topo.design.carried import _quick_bisection
 
     for made in (topo.torus([4, 4], hosts_per_switch=2), topo.dragonfly(2, 4, 2), topo.jellyfish(20, 5, 2, seed=3)):
         quick = _quick_bisection(made)

@@ -98,7 +98,7 @@ def test_bundles_are_pairs_of_racks() -> None:
 
 
 @pytest.mark.parametrize("kind", ["copper", "multimode", "single_mode"])
-@pytest.mark.parametrize("gbps", [10, 25, 56, 100, 200, 400, 448, 800, 1600])
+@pytest.mark.parametrize("gbps", [10, 25, 50, 56, 100, 200, 400, 448, 800, 1600])
 def test_media_carry_what_is_asked(kind: str, gbps: float) -> None:
     found = medium_of(kind, gbps)
     if found is not None:
@@ -109,6 +109,6 @@ def test_media_carry_what_is_asked(kind: str, gbps: float) -> None:
 
 
 def test_fibre_reaches_farther_down_the_list() -> None:
-    for gbps in (25, 100, 200, 400):
+    for gbps in (25, 50, 100, 200, 400):
         reach = [medium_of(kind, gbps).reach_m for kind in ("copper", "multimode", "single_mode")]  # type: ignore[union-attr]
         assert reach == sorted(reach)

@@ -177,13 +177,15 @@ def _cables(boxes: Boxes, routes: Routes, prices: PriceList) -> Iterator[BillLin
     first = routes.first
     legs = np.bincount(routes.cable, minlength=routes.n_cables)
     use = kinds.codes[boxes.links][first]
-    key = np.stack([use, routes.medium[first], np.round(routes.length_m[first] * 1000).astype(np.int64), legs])
+    rates, rate = np.unique(boxes.fabric.links.capacity_gbps[boxes.links][first], return_inverse=True)
+    millimetres = np.round(routes.length_m[first] * 1000).astype(np.int64)
+    key = np.stack([use, routes.medium[first], millimetres, legs, rate])
     groups, count = np.unique(key, axis=1, return_counts=True)
     order = sorted(range(groups.shape[1]), key=lambda i: (_use_order(str(kinds.labels[groups[0, i]])), *groups[1:, i]))
     for i in order:
-        code, row, millimetres, links = (int(value) for value in groups[:, i])
-        medium, length = MEDIA[row], millimetres / 1000
-        price = prices.cable(medium, length, links)
+        code, row, sold, links, at = (int(value) for value in groups[:, i])
+        medium, length = MEDIA[row], sold / 1000
+        price = prices.cable(medium, length, float(rates[at]), links)
         item = medium.title + (f", {links} legs" if links > 1 else "")
         label = str(kinds.labels[code])
         use_text = _USES.get(label, label)

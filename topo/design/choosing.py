@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from topo.design.families import FAMILIES, Plan, RefusedError, random_plan
+from topo.design.families import ALLOWED, FAMILIES, Plan, RefusedError, random_plan
 from topo.design.measures import MEASURES, cables_by_kind, standing_rows, standings_of
-from topo.design.numbers import FabricNumbers, numbers_of, price_list
+from topo.design.numbers import FabricNumbers, numbers_of
 from topo.design.pareto import best_in, dismissal, dominators
-from topo.design.prices import PriceList
+from topo.design.prices import PriceList, price_list
 from topo.design.requirements import Requirements
 from topo.design.table_text import COLUMNS, folded_table, html_table, with_units, wrapped
 from topo.errors import ParameterError, TopoError
@@ -43,7 +43,6 @@ _MARKS = (
     ("±", "95 % interval"),
     ("≤", "no more than that, as not every failure was tried"),
 )
-_ALLOWED = 1.01
 _LONG = ("torus", YARDSTICK, "dragonfly")
 _UNJUDGED = (
     "not judged: that collectives along rails stay below the spines of a rail-optimized fabric, and adaptive or "
@@ -327,7 +326,7 @@ def _broken(one: Candidate, found: FabricNumbers, asked: Requirements) -> dict[s
             said = "is unknown" if value is None else f"is {format_number(round(value))} {unit}"
             reasons[word] = f"{word} {said}, at most {format_number(limit)} is asked"
     share = found.even_share
-    if share is not None and share * asked.oversubscription * _ALLOWED < 1:
+    if share is not None and share * asked.oversubscription * ALLOWED < 1:
         reasons["share"] = (
             f"an all-to-all gets {100 * share:.3g} % of line rate, as at {1 / share:.3g}:1, and at most "
             f"{asked.oversubscription:g}:1 is asked"

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import ClassVar
 
 from topo.design.measures import MEASURES, MeasureOf, standing_rows, standings_of
-from topo.design.numbers import FabricNumbers, numbers_of, price_list
-from topo.design.prices import PriceList
+from topo.design.numbers import FabricNumbers, numbers_of
+from topo.design.prices import PriceList, price_list
 from topo.design.table_text import COLUMNS, folded_table, html_table, wrapped
 from topo.errors import ParameterError
 from topo.fabric import Fabric, expect_fabric

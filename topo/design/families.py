@@ -21,10 +21,15 @@ from topo.design.requirements import Requirements
 from topo.errors import ParameterError
 from topo.fabric import Fabric, Origin
 from topo.table import Labels
+from topo.view.text import plural
 
-__all__ = ["FAMILIES", "Plan", "RefusedError", "clos_largest", "random_plan"]
+__all__ = ["ALLOWED", "FAMILIES", "Plan", "RefusedError", "clos_largest", "random_plan"]
+
+ALLOWED = 1.01
+"""How far an all-to-all may stay below what the oversubscription asks: the N / (N - 1) of small fabrics."""
 
 _MOST_DIMENSIONS = 6
+_TORUS_PORTS = 5
 _FULL = 1e-9
 
 
@@ -68,17 +73,24 @@ def _radix(asked: Requirements) -> int:
     return ports
 
 
+def _wider(asked: Requirements, largest: Callable[[int, float], int]) -> int | None:
+    """The fewest ports a switch must have for as many accelerators as are asked; None where 16 times as many fail."""
+    radix = _radix(asked)
+    wider = (k for k in range(radix + 1, 16 * radix) if largest(k, asked.oversubscription) >= asked.n_endpoints)
+    return next(wider, None)
+
+
 def _refused(family: str, most: int, asked: Requirements, largest: Callable[[int, float], int]) -> RefusedError:
     """Too many accelerators, with the radix and the oversubscription that would do."""
     radix, n = _radix(asked), asked.n_endpoints
-    wider = next((k for k in range(radix + 1, 16 * radix) if largest(k, asked.oversubscription) >= n), None)
+    wider = _wider(asked, largest)
     steps = (round(asked.oversubscription + 0.5 * i, 2) for i in range(1, 2 * radix))
     looser = next((o for o in steps if largest(radix, o) >= n), None)
     ways = [f"{most:,} accelerators"]
     ways += [f"switches of {wider:,} ports"] if wider else []
     ways += [f"{looser:g}:1"] if looser else []
     return RefusedError(
-        f"{family} of {radix}-port switches takes at most {most:,} accelerators at {asked.oversubscription:g}:1, "
+        f"{family} of {radix}-port switches: at most {most:,} accelerators at {asked.oversubscription:g}:1, "
         f"{n:,} are asked; the nearest that can: {', or '.join(ways)}",
         most,
     )
@@ -125,7 +137,7 @@ def _rail_optimized(asked: Requirements) -> Plan:
             name="rail-optimized",
         )  # fmt: skip
 
-    return Plan(build, largest, f"{tiers} tiers, units of {unit} hosts")
+    return Plan(build, largest, f"{tiers} tiers, units of {plural(unit, 'host')}")
 
 
 def _rail_only(asked: Requirements) -> Plan:
@@ -143,7 +155,7 @@ def _rail_only(asked: Requirements) -> Plan:
             name="rail-only",
         )  # fmt: skip
 
-    return Plan(build, largest, f"{tiers} tiers a rail; between rails traffic relays inside hosts")
+    return Plan(build, largest, f"{plural(tiers, 'tier')} a rail; between rails traffic relays inside hosts")
 
 
 def _multi_plane(asked: Requirements) -> Plan:
@@ -182,8 +194,6 @@ def _dragonfly(asked: Requirements) -> Plan:
     """Balanced groups a = 2 p = 2 h of p + a - 1 + h ports, as many as the endpoints need."""
     radix = _radix(asked)
     p = (radix + 1) // 4
-    if p < 1:
-        raise RefusedError(f"a dragonfly needs switches of 3 ports or more, not {radix}")
     a, h = 2 * p, p
     largest = a * p * (a * h + 1)
     if asked.n_endpoints > largest:
@@ -213,23 +223,34 @@ def _dragonfly(asked: Requirements) -> Plan:
     worst = f"minimal routes give groups that each send to the next {100 * direct:.3g} % of line rate"
     if direct < 0.5:
         worst += ", Valiant's routes half of what an all-to-all gets"
-    return Plan(build, largest, f"p={p}, a={a}, h={h}, {groups} groups, {pair} links a pair; {worst}")
+    return Plan(build, largest, f"p={p}, a={a}, h={h}, {groups} groups, {plural(pair, 'link')} a pair; {worst}")
+
+
+def _torus_carries(p: int, switches: int, side: int, links: int, oversubscription: float) -> bool:
+    """Whether a torus carries an all-to-all at the oversubscription.
+
+    Of n dimensions, the largest of even size d, an all-to-all at line rate puts p * d / 8 * N / (N - 1) endpoints'
+    rate on each of the L cables to the next switch, of N = p * switches endpoints in all: p * d <= 8 * L *
+    oversubscription, where what N - 1 adds is within what :data:`ALLOWED` forgives. A side of 2 has no second way
+    around: its cables carry what those of a ring of 4 do.
+    """
+    load, most, n = max(4, side) * p, 8 * links * oversubscription, p * switches
+    return load <= most + _FULL and load * n <= most * (n - 1) * ALLOWED
 
 
 def _tori(asked: Requirements) -> Iterator[tuple[int, int, int, tuple[int, ...], int]]:
-    """Tori that carry an all-to-all at the oversubscription: switches, endpoints a switch, dimensions' sizes, links.
+    """Tori that carry what is asked: switches, dimensions, endpoints a switch, sizes of the dimensions, links.
 
-    Of n dimensions, the largest of even size d, an all-to-all at line rate puts p * d / 8 endpoints' rate on each of
-    the L cables to the next switch, so that p * d <= 8 * L * oversubscription, with 2 * n * L + p ports. A side of 2
-    has no second way around: its cables carry what those of a ring of 4 do.
+    A switch has 2 * n * L + p ports for n dimensions, L cables to each neighbour and p endpoints.
     """
     radix, n = _radix(asked), asked.n_endpoints
     for dims in range(2, _MOST_DIMENSIONS + 1):
         for p in range(1, radix - 2 * dims + 1):
             links = (radix - p) // (2 * dims)
             sides = _sides(math.ceil(n / p), dims)
-            if max(4, *sides) * p <= 8 * links * asked.oversubscription + _FULL:
-                yield math.prod(sides), dims, p, sides, links
+            switches = math.prod(sides)
+            if _torus_carries(p, switches, max(sides), links, asked.oversubscription):
+                yield switches, dims, p, sides, links
 
 
 def _sides(least: int, dims: int) -> tuple[int, ...]:
@@ -243,26 +264,36 @@ def _sides(least: int, dims: int) -> tuple[int, ...]:
     return min(found)[1]
 
 
-def _torus_largest(asked: Requirements) -> tuple[int, int, int]:
-    """The most accelerators, with how many dimensions of which size."""
-    radix, most = _radix(asked), (0, 0, 0)
+def _torus_largest(radix: int, oversubscription: float) -> tuple[int, int, int]:
+    """The most accelerators, with how many dimensions of which size; zeros where a switch has fewer than 5 ports."""
+    most = (0, 0, 0)
     for dims in range(2, _MOST_DIMENSIONS + 1):
         for p in range(1, radix - 2 * dims + 1):
-            side = math.floor(8 * ((radix - p) // (2 * dims)) * asked.oversubscription / p + _FULL) // 2 * 2
-            most = max(most, (p * side**dims, dims, side) if side >= 2 else most)
+            links = (radix - p) // (2 * dims)
+            side = math.floor(8 * links * oversubscription / p + _FULL) // 2 * 2
+            while side > 2 and not _torus_carries(p, side**dims, side, links, oversubscription):
+                side -= 2
+            if side >= 2 and _torus_carries(p, side**dims, side, links, oversubscription):
+                most = max(most, (p * side**dims, dims, side))
     return most
 
 
 def _torus(asked: Requirements) -> Plan:
-    radix, (largest, dims, side) = _radix(asked), _torus_largest(asked)
+    radix = _radix(asked)
+    largest, dims, side = _torus_largest(radix, asked.oversubscription)
+
+    def most(ports: int, oversubscription: float) -> int:
+        return _torus_largest(ports, oversubscription)[0]
+
+    if radix < _TORUS_PORTS:
+        raise RefusedError(
+            f"a torus takes {_TORUS_PORTS} ports a switch, one for an accelerator and two for each of two dimensions, "
+            f"and the switches have {radix}; the nearest that can: switches of {_wider(asked, most):,} ports for "
+            f"{asked.n_endpoints:,} accelerators at {asked.oversubscription:g}:1"
+        )
     found = min(_tori(asked), default=None)
     if found is None:
-        raise RefusedError(
-            f"no torus of {radix}-port switches carries an all-to-all of {asked.n_endpoints:,} accelerators at "
-            f"{asked.oversubscription:g}:1; the nearest that can: {largest:,} accelerators, more ports, or a larger "
-            "oversubscription",
-            largest,
-        )
+        raise _refused("torus", largest, asked, most)
     switches, _, p, sides, links = found
 
     def build() -> Fabric:
@@ -273,7 +304,8 @@ def _torus(asked: Requirements) -> Plan:
     return Plan(
         build,
         largest,
-        f"{size}, {p} accelerators a switch, {switches * p:,} in all, {links} cables to each neighbour; the largest "
+        f"{size}, {plural(p, 'accelerator')} a switch, {switches * p:,} in all, {plural(links, 'cable')} to each "
+        f"neighbour; the largest "
         f"has {dims} dimensions of {side}, {dims * (side // 2) + 2} hops across",
     )
 

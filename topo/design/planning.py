@@ -18,7 +18,7 @@ from topo.design.elevations import RACK_COLUMNS, UNIT_COLUMNS, elevations_page, 
 from topo.design.layout import Layout, lay_out
 from topo.design.order import reorder
 from topo.design.plugs import plugs_of
-from topo.design.prices import DEFAULT_PRICES, PriceList, read_prices
+from topo.design.prices import PriceList, price_list
 from topo.design.pull import pull_page
 from topo.design.routes import Routes, optics_kw, routes_of
 from topo.design.rules import RackRules, read_rack_rules
@@ -165,19 +165,19 @@ def cabling_plan(
     """
     expect_fabric(fabric)
     rules = racks if isinstance(racks, RackRules) else RackRules() if racks is None else read_rack_rules(racks)
-    price_list = prices if isinstance(prices, PriceList) else DEFAULT_PRICES if prices is None else read_prices(prices)
-    boxes = _powered(boxes_of(fabric, rules.sizes()), price_list)
+    given = price_list(prices)
+    boxes = _powered(boxes_of(fabric, rules.sizes()), given)
     if not len(boxes.links):
         raise ParameterError(f"{fabric.name!r} has no cable between boxes; there is nothing to plan")
     expect_rates(fabric, "a cabling plan")
     plugs = plugs_of(boxes)
-    layout = lay_out(boxes, rules, optics_kw(boxes, plugs, rules, price_list))
+    layout = lay_out(boxes, rules, optics_kw(boxes, plugs, rules, given))
     before = float("nan")
     if search_order:
         before = routes_of(boxes, plugs, layout).total_m
         layout = reorder(boxes, layout)
-    routes = routes_of(boxes, plugs, layout, price_list)
-    return _summed(Schedule(boxes, plugs, layout, routes), before, bill_of(boxes, plugs, routes, price_list))
+    routes = routes_of(boxes, plugs, layout, given)
+    return _summed(Schedule(boxes, plugs, layout, routes), before, bill_of(boxes, plugs, routes, given))
 
 
 def _powered(boxes: Boxes, prices: PriceList) -> Boxes:

@@ -22,6 +22,7 @@ __all__ = [
     "PriceList",
     "Priced",
     "TransceiverPrice",
+    "price_list",
     "read_prices",
     "switch_size",
 ]
@@ -48,7 +49,7 @@ class BoxPrice(_Row):
 
 
 class CablePrice(_Row):
-    """Price of a cable: so much for each, so much for each metre, so much for each link it carries."""
+    """Price of a cable: so much for each, for each metre, for each link it carries, for each Gb/s of those links."""
 
     price: float = Field(default=0.0, ge=0, le=1e7)
     per_m: float = Field(default=0.0, ge=0, le=1e6)
@@ -106,17 +107,17 @@ class PriceList(_Row):
         row = _first(self.hosts, part, word)
         return Priced(None, "") if row is None else Priced(row.price, row.source)
 
-    def cable(self, medium: Medium, length_m: float, links: int = 1) -> Priced:
-        """Price of one cable of a length, with so many links.
+    def cable(self, medium: Medium, length_m: float, gbps: float, links: int = 1) -> Priced:
+        """Price of one cable of a length, with so many links of ``gbps`` each, whatever faster ones its medium takes.
 
         >>> from topo.parts.media import medium_of
-        >>> DEFAULT_PRICES.cable(medium_of("multimode", 400), 10).price
+        >>> DEFAULT_PRICES.cable(medium_of("multimode", 400), 10, 400).price
         550.0
         """
         row = _first(self.cables, medium.title, medium.kind)
         if row is None:
             return Priced(None, "")
-        each = row.per_link + row.per_gbps * medium.gbps
+        each = row.per_link + row.per_gbps * gbps
         return Priced(row.price + row.per_m * length_m + each * links, row.source)
 
     def transceiver(self, one: Transceiver) -> Priced:
@@ -165,6 +166,13 @@ def read_prices(path: str | Path) -> PriceList:
     :raises InputError: no such file, or a key or a value that does not fit, with its line.
     """
     return read_document(path).checked(PriceList, what="a price list", template="prices")
+
+
+def price_list(prices: PriceList | str | Path | None) -> PriceList:
+    """The price list itself, the one in a file, or the usual one."""
+    if isinstance(prices, PriceList):
+        return prices
+    return DEFAULT_PRICES if prices is None else read_prices(prices)
 
 
 def switch_size(part: str) -> BoxSize:
