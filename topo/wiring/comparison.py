@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from topo.fabric import Fabric, State
 from topo.table import appended, freeze
 
-__all__ = ["Comparison", "NewCables", "appended", "at_rates", "with_laid"]
+__all__ = ["Comparison", "NewCables", "appended", "at_rates", "hosts_of", "with_laid"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +61,13 @@ class NewCables:
 
     def __len__(self) -> int:
         return len(self.a)
+
+
+def hosts_of(fabric: Fabric) -> NDArray[np.int64]:
+    """Number of the host that each node is a part of; -1 for switches and for what names no host."""
+    nodes = fabric.nodes
+    is_switch = nodes.kind.is_any("switch", "router", "storage_switch")
+    return np.where(is_switch, -1, nodes.host.codes.astype(np.int64))
 
 
 def at_rates(comparison: Comparison, gbps: Mapping[int, float]) -> tuple[Comparison, dict[int, int]]:

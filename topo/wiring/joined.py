@@ -1,52 +1,62 @@
-"""Planes, rails and pods that touch where they must not, or are apart where they must join."""
+"""Planes, rails and pods that touch where they must not, and parts that are cut off where they must join."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from topo.fabric import FORWARDS_ALL
+from topo.io.descriptions import natural_key
 from topo.io.infer_tiers import components
+from topo.view.text import plural
 from topo.wiring.codes import CODES
 from topo.wiring.comparison import Comparison
-from topo.wiring.finding import Finding, finding
+from topo.wiring.finding import Finding
+from topo.wiring.kinds import named
 
-__all__ = ["judge_joined", "n_parts"]
+__all__ = ["Piece", "n_parts", "pieces_of", "touching"]
 
 _STRAYS = ("pair-unexpected", "same-tier-link", "tier-skip-link", "unplanned")
 
 
-def judge_joined(comparison: Comparison, findings: Sequence[Finding]) -> list[Finding]:
-    """The findings, those whose cables join parts that should be apart saying so; and parts that fell apart.
+@dataclass(frozen=True)
+class Piece:
+    """Switches, two at least, that no cable found joins to the rest of their plane, and the planned cables that would.
 
-    Where one finding holds every cable that lacks between the parts, it says that they fell apart.
+    ``place`` names the first few, ``text`` says how many they are.
+    """
+
+    place: str
+    text: str
+    rows: tuple[int, ...]
+
+
+def touching(comparison: Comparison, findings: Sequence[Finding]) -> list[Finding]:
+    """The findings, those whose cables join parts that should be apart saying so.
+
     Parts are those that cables between switches join; hosts join nothing here: rails and planes meet in them.
     """
-    fabric = comparison.both
-    full = fabric.nodes.forwards == FORWARDS_ALL
-    between = full[fabric.link_a] & full[fabric.link_b]
-    planned, found = (_parts(comparison, between & mask) for mask in (comparison.planned, comparison.found))
-    result = [_touching(comparison, planned, between, one) for one in findings]
-    apart = _apart(comparison, planned, found, between)
-    if apart is None:
-        return result
-    torn = between & comparison.planned & ~comparison.found & (found[fabric.link_a] != found[fabric.link_b])
-    for i, one in enumerate(result):
-        if one.severity == "error" and set(np.flatnonzero(torn).tolist()) <= set(one.lacks):
-            result[i] = replace(one, evidence=f"{one.evidence}; this leaves {apart.evidence.partition(';')[0]}")
-            return result
-    return [*result, apart]
+    between = _between(comparison)
+    planned = _parts(comparison, between & comparison.planned)
+    return [_touching(comparison, planned, between, one) for one in findings]
 
 
 def n_parts(comparison: Comparison, there: NDArray[np.bool_]) -> int:
     """Parts of two switches or more that cables between switches join, with just the cables ``there`` (a mask)."""
+    full = comparison.both.nodes.forwards == FORWARDS_ALL
+    part = _parts(comparison, _between(comparison) & there)
+    return int((np.bincount(part[full]) > 1).sum()) if full.any() else 0
+
+
+def _between(comparison: Comparison) -> NDArray[np.bool_]:
     fabric = comparison.both
     full = fabric.nodes.forwards == FORWARDS_ALL
-    part = _parts(comparison, full[fabric.link_a] & full[fabric.link_b] & there)
-    return int((np.bincount(part[full]) > 1).sum()) if full.any() else 0
+    between: NDArray[np.bool_] = full[fabric.link_a] & full[fabric.link_b]
+    return between
 
 
 def _parts(comparison: Comparison, mask: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -74,24 +84,33 @@ def _touching(comparison: Comparison, part: NDArray[np.int64], between: NDArray[
     return replace(one, evidence=said)
 
 
-def _apart(
-    comparison: Comparison, planned: NDArray[np.int64], found: NDArray[np.int64], between: NDArray[np.bool_]
-) -> Finding | None:
-    """Parts that should be one and are several, more than planned, where each holds two switches at least."""
-    fabric = comparison.both
+def pieces_of(comparison: Comparison) -> list[Piece]:
+    """What fell off each plane that should be one: all its parts of two switches or more but the largest.
+
+    As many parts as planned, with other members, are none: cables that are exchanged say so themselves.
+    """
+    fabric, between = comparison.both, _between(comparison)
+    torn = between & comparison.planned & ~comparison.found
+    if not torn.any():
+        return []
+    planned, found = (_parts(comparison, between & mask) for mask in (comparison.planned, comparison.found))
     rows = np.flatnonzero(between & comparison.planned)
     nodes = np.unique(np.concatenate([fabric.link_a[rows], fabric.link_b[rows]]))
-    size = np.bincount(found[nodes], minlength=int(found.max(initial=0)) + 1)
-    nodes = nodes[size[found[nodes]] > 1]
-    pairs = np.unique(np.stack([planned[nodes], found[nodes]]), axis=1)
-    whole, times = np.unique(pairs[0], return_counts=True)
-    split = whole[times > 1]
-    if not split.size:
-        return None
-    pieces = pairs[1][np.isin(pairs[0], split)]
-    if len(np.unique(pieces)) <= len(split):
-        return None  # as many parts as planned, with other members: the cables that are exchanged say so themselves
-    firsts = [str(fabric.nodes.name[nodes[found[nodes] == piece][0]]) for piece in pieces.tolist()]
-    lacking = int((between & comparison.planned & ~comparison.found).sum())
-    said = f"{len(pieces)} parts that should be {len(split)}; {lacking:,} cables between switches are missing"
-    return finding("planes-apart", ", ".join(firsts[:4]), said)
+    pairs, piece, size = np.unique(
+        np.stack([planned[nodes], found[nodes]]), axis=1, return_inverse=True, return_counts=True
+    )
+    several = size > 1
+    whole, times = np.unique(pairs[0, several], return_counts=True)
+    split = np.isin(pairs[0], whole[times > 1]) & several
+    if len(np.unique(pairs[1, split])) <= (times > 1).sum():
+        return []
+    of_node = np.full(len(fabric.nodes), -1)
+    of_node[nodes] = piece.ravel()
+    names = {i: sorted(map(str, fabric.nodes.name[of_node == i]), key=natural_key) for i in np.flatnonzero(split)}
+    first, second = of_node[fabric.link_a], of_node[fabric.link_b]
+    pieces: dict[int, list[Piece]] = defaultdict(list)
+    for i in sorted(names, key=lambda i: (-size[i], names[i])):
+        mine = tuple(np.flatnonzero(torn & ((first == i) != (second == i))).tolist())
+        text = f"{plural(len(names[i]), 'switch')} ({named(names[i])})"
+        pieces[int(pairs[0, i])].append(Piece(named(names[i]), text, mine))
+    return [one for parts in pieces.values() for one in parts[1:]]

@@ -11,6 +11,7 @@ from topo.fabric import FORWARDS_ALL, LinkSet
 from topo.table import Array
 from topo.units import format_number
 from topo.wiring.cabling import port_words
+from topo.wiring.comparison import hosts_of
 from topo.wiring.difference import Moves, grouped_moves
 from topo.wiring.finding import Finding, Operation, cut_words, finding, jobs_of, listed
 from topo.wiring.kinds import named
@@ -198,9 +199,8 @@ def _boxes(matched: Matched) -> tuple[int, Array]:
     """Number of boxes and the box of each node: adapters of one host are one box."""
     nodes = matched.comparison.both.nodes
     n = len(nodes)
-    host = nodes.host.codes.astype(np.int64)
-    inside = (host >= 0) & ~nodes.kind.is_any("switch", "router", "storage_switch")
-    return n + len(nodes.host.labels), np.where(inside, n + host, np.arange(n))
+    host = hosts_of(matched.comparison.both)
+    return n + len(nodes.host.labels), np.where(host >= 0, n + host, np.arange(n))
 
 
 def _device_finding(matched: Matched, box: Array, device: int, links: list[int], lacking: bool) -> Finding:

@@ -19,6 +19,7 @@ from topo.wiring.accept import Accepted, read_accepted
 from topo.wiring.accept import accept as marked
 from topo.wiring.answer import Validation
 from topo.wiring.cabling import Cabling
+from topo.wiring.causes import carried
 from topo.wiring.codes import SEVERITIES
 from topo.wiring.comparison import Comparison
 from topo.wiring.cost import priced
@@ -26,7 +27,7 @@ from topo.wiring.ends import OF_A_DESIGN, judge_ends
 from topo.wiring.finding import Finding
 from topo.wiring.given import read_sides
 from topo.wiring.hosts import Seats, seats_of
-from topo.wiring.joined import judge_joined
+from topo.wiring.joined import touching
 from topo.wiring.laid import Laid, laid_design
 from topo.wiring.learnt import Learnt
 from topo.wiring.majority import judge_majority, judge_rates
@@ -134,7 +135,7 @@ def _without_design(found: Cabling) -> _Judged:
         learnt.rules.append(_NO_TIER)
     n = sum(len(one.operations) for one in learnt.findings)
     comparison = learnt.comparison()
-    findings = judge_joined(comparison, learnt.findings)
+    findings = carried(comparison, touching(comparison, learnt.findings), found.fabric)
     apart = _apart(found, seats, rule)
     return _Judged(findings, tuple(learnt.rules), _counts(found), comparison, n, n, apart, learnt.slow)
 
@@ -155,7 +156,9 @@ def _with_design(found: Cabling, planned: Cabling) -> _Judged:
         judge_rates(found, learnt)
     best = laid.matched.best
     counts += (("moves", len(best.moves)), ("missing_cables", len(best.adds)), ("unplanned_cables", len(best.removes)))
-    differing = judge_joined(laid.matched.comparison, told(laid.matched, planned_gbps))
+    comparison = laid.matched.comparison
+    differing = touching(comparison, told(laid.matched, planned_gbps))
+    differing = carried(comparison, differing, planned.fabric, found.fabric)
     findings = [*learnt.findings, *laid.findings, *differing]
     slow = learnt.slow | slower_than_planned(laid.matched, planned_gbps)
     rules = (laid.matched.how, _as_planned(laid.matched), *laid.said, *learnt.rules)
@@ -214,10 +217,10 @@ def _severest(one: Finding) -> tuple[int, str, str]:
 
 
 def _dearest(one: Finding) -> tuple[bool, float, float, int, str, str]:
-    """Notes last; first what leaves least of an all-to-all, then what loses most."""
+    """Notes last; first what loses most, to the six digits that are shown, then what leaves least of an all-to-all."""
     theta = one.price.theta if one.price is not None else 1.0
-    lost = 0.0 if math.isnan(one.lost_gbps) else one.lost_gbps
-    return one.severity == "note", theta, -lost, *_severest(one)
+    lost = 0.0 if math.isnan(one.lost_gbps) else float(f"{one.lost_gbps:.6g}")
+    return one.severity == "note", -lost, theta, *_severest(one)
 
 
 def _cabling_of(fabric: Fabric) -> Cabling:

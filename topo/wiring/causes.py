@@ -1,0 +1,266 @@
+"""One cause behind several findings: a pod cut off, a switch without uplinks, a card, a rack, a host that is away.
+
+A cause is a set of planned cables that something shares: a device towards one tier, the ports of a card, all devices of
+a rack, a part of the fabric and what is around it. Where none of them is there, the findings of these cables are
+symptoms, and the cause carries them: one finding, with all their cables, priced as a whole.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from topo.fabric import FORWARDS_ALL, Fabric, LinkSet
+from topo.io.descriptions import natural_key
+from topo.io.infer_tiers import components
+from topo.io.port_names import place_of_port
+from topo.table import Array
+from topo.view.text import plural
+from topo.wiring.comparison import Comparison, hosts_of
+from topo.wiring.finding import Finding, finding
+from topo.wiring.joined import Piece, pieces_of
+from topo.wiring.kinds import named
+
+__all__ = ["carried"]
+
+_SYMPTOMS = ("missing", "device-missing", "pair-absent", "uplinks-fewer")
+_OF_A_DESIGN = ("missing", "device-missing")
+_FEWEST = 3
+_FEWEST_OF_A_HOST = 2
+_SHOWN = 12
+_OF_A_PIECE = 0.5
+_NEAR = ("switches above", "switches below", "other switches", "hosts")
+
+
+@dataclass(frozen=True)
+class _Cause:
+    """Planned cables (rows of the comparison) that one thing shares, of which none is there; what it is and where."""
+
+    code: str
+    place: str
+    rows: frozenset[int]
+    whose: str
+
+
+def carried(comparison: Comparison, findings: Sequence[Finding], *sides: Fabric) -> list[Finding]:
+    """The findings, several that one cause explains told as that cause, where the first of them stood.
+
+    The cause with most cables is taken first. It must carry two findings at least and all of its cables; a part that is
+    cut off half of them, as one of a pod's cables may be plugged elsewhere: its evidence counts those. ``sides`` tell
+    the racks.
+    """
+    told: list[Finding | None] = list(findings)
+    holder = {row: i for i, one in enumerate(findings) if _is_symptom(one) for row in one.lacks}
+    pieces = pieces_of(comparison)
+    for cause in sorted(_causes(comparison, pieces, sides), key=lambda one: -len(one.rows)):
+        mine = sorted({holder[row] for row in cause.rows if row in holder})
+        symptoms = [one for i in mine if (one := told[i]) is not None and cause.rows.issuperset(one.lacks)]
+        n = sum(len(one.lacks) for one in symptoms)
+        if len(symptoms) < 2 or n < len(cause.rows) * (_OF_A_PIECE if cause.code == "planes-apart" else 1):
+            continue
+        for i in mine:
+            if told[i] in symptoms:
+                told[i] = None
+        told[mine[0]] = _as_cause(comparison, cause, symptoms)
+        for row in cause.rows & holder.keys():
+            holder[row] = mine[0]
+    kept = [one for one in told if one is not None]
+    return _with_islands(comparison, [_tearing(comparison, one, pieces) for one in kept])
+
+
+def _is_symptom(one: Finding) -> bool:
+    return one.code in _SYMPTOMS and not one.extra
+
+
+def _as_cause(comparison: Comparison, cause: _Cause, symptoms: Sequence[Finding]) -> Finding:
+    """The finding of the cause: all cables of its symptoms, each pair named."""
+    lacks = tuple(row for one in symptoms for row in one.lacks)
+    said = f"none of {cause.whose} is there: {_pairs_said(comparison, lacks)}"
+    elsewhere = len(cause.rows) - len(lacks)
+    said += f"; {elsewhere:,} of them told with other findings" if elsewhere else ""
+    of_design = any(one.code in _OF_A_DESIGN for one in symptoms)
+    code = cause.code if of_design or cause.code == "planes-apart" else symptoms[0].code
+    operations = tuple(job for one in symptoms for job in one.operations)
+    at = symptoms[0].source, symptoms[0].line
+    return finding(code, cause.place, said, at=at, operations=operations, lacks=lacks)
+
+
+def _pairs_said(comparison: Comparison, rows: Sequence[int]) -> str:
+    """The cables, those between two devices counted, the first few."""
+    fabric = comparison.both
+    names = fabric.nodes.name
+    ends = [(int(fabric.link_a[row]), int(fabric.link_b[row])) for row in rows]
+    times = Counter(ends)
+    first = dict(zip(reversed(ends), reversed(rows), strict=True))
+    said = []
+    for (a, b), n in times.items():
+        links, row = fabric.links, first[a, b]
+        labelled = n == 1 and all(fabric.ports.label[port] for port in (links.port_a[row], links.port_b[row]))
+        whole = f"{names[a]} - {names[b]}{f' ({n} cables)' if n > 1 else ''}"
+        said.append(str(LinkSet.of(fabric, [row])[0]) if labelled else whole)
+    more = f" and {plural(len(said) - _SHOWN, 'more pair')}" if len(said) > _SHOWN else ""
+    return ", ".join(said[:_SHOWN]) + more
+
+
+def _causes(comparison: Comparison, pieces: Sequence[Piece], sides: Sequence[Fabric]) -> Iterator[_Cause]:
+    """Every cause that would explain cables that lack, what is told most simply first."""
+    for piece in pieces:
+        whose = f"the {len(piece.rows):,} planned cables from {piece.text} to the rest"
+        yield _Cause("planes-apart", piece.place, frozenset(piece.rows), whose)
+    yield from _hosts(comparison)
+    yield from _towards_a_tier(comparison)
+    yield from _units(comparison)
+    yield from _racks(comparison, sides)
+
+
+def _whole(comparison: Comparison, keys: Array, least: int) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """Groups of planned cables of which none is there, ``least`` at least: number of the group and its rows.
+
+    ``keys`` is the group of either end of every link, of shape (2, links); -1 is of none.
+    """
+    rows = np.flatnonzero(comparison.planned)
+    lacking = ~comparison.found[rows]
+    if not lacking.any():
+        return
+    one, other = keys[:, rows]
+    key = np.concatenate([one, np.where(other == one, -1, other)])
+    row, lacks = np.tile(rows, 2), np.tile(lacking, 2)
+    known = key >= 0
+    key, row, lacks = key[known], row[known], lacks[known]
+    there = np.unique(key[~lacks])
+    key, row = key[lacks], row[lacks]
+    alone = ~np.isin(key, there)
+    for group in np.unique(key[alone]).tolist():
+        mine = row[key == group]
+        if len(mine) >= least:
+            yield group, mine
+
+
+def _hosts(comparison: Comparison) -> Iterator[_Cause]:
+    """All cables of the adapters of one host."""
+    fabric = comparison.both
+    box = hosts_of(fabric)
+    for host, rows in _whole(comparison, np.stack([box[fabric.link_a], box[fabric.link_b]]), _FEWEST_OF_A_HOST):
+        name = str(fabric.nodes.host.labels[host])
+        yield _Cause("device-missing", name, frozenset(rows.tolist()), f"its {len(rows):,} planned cables")
+
+
+def _towards_a_tier(comparison: Comparison) -> Iterator[_Cause]:
+    """All cables of a switch to those above it, to those below it, to those of its tier or an unknown one, to hosts."""
+    fabric = comparison.both
+    tier = fabric.nodes.tier.astype(np.int64)
+    full = fabric.nodes.forwards == FORWARDS_ALL
+    keys = []
+    for near, far in ((fabric.link_a, fabric.link_b), (fabric.link_b, fabric.link_a)):
+        which = np.select([~full[far], tier[far] > tier[near], tier[far] < tier[near]], [3, 0, 1], 2)
+        keys.append(np.where(full[near], near.astype(np.int64) * len(_NEAR) + which, -1))
+    for key, rows in _whole(comparison, np.stack(keys), _FEWEST):
+        node, way = divmod(key, len(_NEAR))
+        whose = f"its {len(rows):,} planned cables to {_NEAR[way]}"
+        yield _Cause("missing", str(fabric.nodes.name[node]), frozenset(rows.tolist()), whose)
+
+
+def _units(comparison: Comparison) -> Iterator[_Cause]:
+    """All cables at ports whose names tell one unit: those of a line card, or of a plug that splits."""
+    fabric = comparison.both
+    ports = fabric.ports
+    units = np.array([place_of_port(label).unit for label in ports.label.labels.tolist()] + [-1], np.int64)
+    unit = units[ports.label.codes]
+    full = (fabric.nodes.forwards == FORWARDS_ALL)[ports.node]
+    base = int(unit.max(initial=0)) + 1
+    key = np.where(full & (unit >= 0), ports.node.astype(np.int64) * base + unit, -1)
+    for group, rows in _whole(comparison, np.stack([key[fabric.links.port_a], key[fabric.links.port_b]]), _FEWEST):
+        ends = np.concatenate([fabric.links.port_a[rows], fabric.links.port_b[rows]])
+        labels = sorted(ports.label.values(ends[key[ends] == group]).tolist(), key=natural_key)
+        place = f"{fabric.nodes.name[group // base]} ports {labels[0]} to {labels[-1]}"
+        whose = f"the {len(rows):,} planned cables at these ports, which share a card or a plug by their names,"
+        yield _Cause("missing", place, frozenset(rows.tolist()), whose)
+
+
+def _racks(comparison: Comparison, sides: Sequence[Fabric]) -> Iterator[_Cause]:
+    """All cables of the devices in one rack."""
+    fabric = comparison.both
+    rack_of: dict[str, str] = {}
+    for side in sides:
+        for row in np.flatnonzero(side.nodes.rack.codes >= 0).tolist():
+            rack_of.setdefault(str(side.nodes.name[row]), side.nodes.rack[row])
+    if not rack_of:
+        return
+    labels = sorted(set(rack_of.values()), key=natural_key)
+    number = {label: i for i, label in enumerate(labels)}
+    rack = np.array([number.get(rack_of.get(name, ""), -1) for name in fabric.nodes.name.tolist()], np.int64)
+    for group, rows in _whole(comparison, np.stack([rack[fabric.link_a], rack[fabric.link_b]]), _FEWEST):
+        ends = np.unique(np.concatenate([fabric.link_a[rows], fabric.link_b[rows]]))
+        inside = ends[rack[ends] == group]
+        host = hosts_of(fabric)[inside]
+        names = [str(fabric.nodes.host.labels[own] if own >= 0 else fabric.nodes.name[row])
+                 for row, own in zip(inside.tolist(), host.tolist(), strict=True)]  # fmt: skip
+        whose = f"the {len(rows):,} planned cables of its devices ({named(list(dict.fromkeys(names)))})"
+        yield _Cause("device-missing", f"rack {labels[group]}", frozenset(rows.tolist()), whose)
+
+
+def _tearing(comparison: Comparison, one: Finding, pieces: Sequence[Piece]) -> Finding:
+    """The finding, saying which parts are cut off by it, alone or with others."""
+    if one.code == "planes-apart" or not one.lacks:
+        return one
+    for piece in pieces:
+        mine = set(piece.rows) & set(one.lacks)
+        if mine:
+            how = "this leaves" if len(mine) == len(piece.rows) else "with other findings this leaves"
+            return replace(one, evidence=f"{one.evidence}; {how} {piece.text} cut off from the rest")
+    return one
+
+
+def _with_islands(comparison: Comparison, findings: Sequence[Finding]) -> list[Finding]:
+    """The findings, an island carrying those of the cables that would join it to the rest."""
+    islands = [i for i, one in enumerate(findings) if one.code == "island"]
+    if not islands:
+        return list(findings)
+    fabric = comparison.both
+    names = fabric.nodes.name.tolist()
+    row_of = dict(zip(reversed(names), reversed(range(len(names))), strict=True))
+    part = _parts_with_hosts(comparison)
+    told: list[Finding | None] = list(findings)
+    for i in islands:
+        island = findings[i]
+        first = row_of.get(island.place.split(", ")[0])
+        if first is None:
+            continue
+        inside = part == part[first]
+        mine = [j for j, one in enumerate(told) if one is not None and _joins(comparison, one, inside, names)]
+        symptoms = [one for j in mine if (one := told[j]) is not None]
+        lacks = tuple(row for one in symptoms for row in one.lacks)
+        said = [f"missing: {_pairs_said(comparison, lacks)}"] if lacks else [one.evidence for one in symptoms]
+        for j in mine:
+            told[j] = None
+        if symptoms:
+            operations = tuple(job for one in symptoms for job in one.operations)
+            joined = finding(island.code, island.place, "; ".join([island.evidence, *said]), operations=operations,
+                             at=(island.source, island.line), lacks=lacks, lost_gbps=island.lost_gbps)  # fmt: skip
+            told[i] = joined
+    return [one for one in told if one is not None]
+
+
+def _parts_with_hosts(comparison: Comparison) -> NDArray[np.int64]:
+    """Part of each node as found, adapters of one host joined."""
+    fabric = comparison.both
+    n = len(fabric.nodes)
+    host = fabric.nodes.host.codes.astype(np.int64)
+    held = np.flatnonzero(host >= 0)
+    a = np.concatenate([fabric.link_a[comparison.found], held])
+    b = np.concatenate([fabric.link_b[comparison.found], n + host[held]])
+    return components(n + len(fabric.nodes.host.labels), a, b)[:n]
+
+
+def _joins(comparison: Comparison, one: Finding, inside: NDArray[np.bool_], names: list[str]) -> bool:
+    """Whether a finding is of cables alone that would join the devices ``inside`` to others."""
+    if not _is_symptom(one):
+        return False
+    fabric, rows = comparison.both, np.array(one.lacks, np.int64)
+    if not rows.size:
+        return one.code == "uplinks-fewer" and any(names[row] == one.place for row in np.flatnonzero(inside).tolist())
+    return bool((inside[fabric.link_a[rows]] != inside[fabric.link_b[rows]]).all())
