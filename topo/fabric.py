@@ -26,7 +26,8 @@ from topo.elements import (
     kept_groups,
 )
 from topo.errors import FabricError, ParameterError
-from topo.table import Array, Labels, check_rows, freeze, glob_mask, grouped_order
+from topo.selection import Selector, matching_rows, selected_rows
+from topo.table import Array, Labels, check_rows, freeze, grouped_order
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,9 +49,6 @@ __all__ = [
     "State",
     "expect_fabric",
 ]
-
-Selector = str | Sequence[str] | ArrayLike | None
-"""Which nodes are meant: None for all, a glob or several over node and host names, rows, or a mask."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -298,24 +296,7 @@ class Fabric:
 
         :raises ParameterError: a pattern that matches no node, or a row outside the table.
         """
-        n = len(self.nodes)
-        if which is None:
-            return np.arange(n)
-        if isinstance(which, str):
-            which = [which]
-        if isinstance(which, Sequence) and len(which) and all(isinstance(item, str) for item in which):
-            mask = np.zeros(n, dtype=bool)
-            for pattern in which:
-                assert isinstance(pattern, str)
-                hit = glob_mask(self.nodes.name, pattern) | self.nodes.host.matches(pattern)
-                if not hit.any():
-                    raise ParameterError(
-                        f"no node or host of {self.name!r} matches {pattern!r}{self._nearest(pattern)}"
-                    )
-                mask |= hit
-            return np.flatnonzero(mask)
-        array = np.asarray(which)
-        return check_rows(array if array.size else array.astype(int), n, "nodes")
+        return selected_rows(self.nodes, which, of=self.name)
 
     def endpoint_rows(self, which: Selector = None) -> NDArray[np.int64]:
         """The endpoints among :meth:`rows`; all of them for ``None``.
@@ -340,23 +321,7 @@ class Fabric:
 
         :raises ParameterError: no such column, or a name that no node bears (:meth:`rows` takes names of hosts too).
         """
-        mask = glob_mask(self.nodes.name, name) if name != "*" else np.ones(len(self.nodes), bool)
-        if not mask.any() and len(mask):
-            wanted = name if isinstance(name, str) else ", ".join(name)
-            hint = "; it is a host: rows() takes hosts" if self.nodes.host.matches(name).any() else ""
-            raise ParameterError(f"no node of {self.name!r} has a name like {wanted!r}{hint or self._nearest(wanted)}")
-        for key, wanted in columns.items():
-            if key not in self.nodes.columns():
-                known = ", ".join(self.nodes.columns())
-                raise ParameterError(f"nodes have no column {key!r}; they have {known}")
-            values = getattr(self.nodes, key)
-            if isinstance(values, Labels):
-                mask &= values.matches(wanted)
-            elif values.dtype.kind == "U":
-                mask &= glob_mask(values, wanted)
-            else:
-                mask &= np.isin(values, wanted)
-        return np.flatnonzero(mask)
+        return matching_rows(self.nodes, name, columns, of=self.name)
 
     def without(self, *, nodes: Selector = (), links: ArrayLike = ()) -> Fabric:
         """A new fabric that lacks the given nodes, their ports, their links, and the given link rows.
@@ -385,13 +350,6 @@ class Fabric:
             kept_groups(self.groups, keep_node, keep_port, keep_link),
             self.origin,
         )
-
-    def _nearest(self, pattern: str) -> str:
-        import difflib
-
-        names = list(dict.fromkeys(self.nodes.name[:5000].tolist() + self.nodes.host.labels[:5000].tolist()))
-        close = difflib.get_close_matches(pattern, names, n=3, cutoff=0.5)
-        return f"; did you mean {', '.join(map(repr, close))}?" if close else f"; names look like {names[:3]}"
 
 
 def expect_fabric(value: object) -> None:

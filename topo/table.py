@@ -30,6 +30,7 @@ __all__ = [
     "grouped_order",
     "ranges",
     "repeated",
+    "sealed",
 ]
 
 Array = NDArray[Any]
@@ -48,16 +49,18 @@ def freeze(values: ArrayLike, dtype: Any = None) -> Array:
         array = _converted(array, np.dtype(dtype))
     if _is_sealed(array):
         return array
-    array = array.copy()
+    return sealed(array.copy())
+
+
+def sealed(array: Array) -> Array:
+    """The array itself, read-only from now on; for one that nobody else holds."""
     array.flags.writeable = False
     return array
 
 
 def repeated(value: Any, length: int, dtype: Any = None) -> Array:
     """The same value on every row of a read-only column, at no cost in memory."""
-    single = np.asarray(value, dtype=dtype)
-    single.flags.writeable = False
-    return np.broadcast_to(single, (length,))
+    return np.broadcast_to(sealed(np.asarray(value, dtype=dtype)), (length,))
 
 
 def _converted(array: Array, dtype: np.dtype[Any]) -> Array:
@@ -66,8 +69,7 @@ def _converted(array: Array, dtype: np.dtype[Any]) -> Array:
     converted: Array = array.astype(dtype)
     if dtype.kind in "iu" and array.size and not np.array_equal(converted, array):
         raise FabricError(f"values of {array.dtype} do not fit a column of {dtype} without loss")
-    converted.flags.writeable = False
-    return converted
+    return sealed(converted)
 
 
 def _is_sealed(array: Array) -> bool:
@@ -177,7 +179,7 @@ class Labels:
 
     def take(self, rows: Array) -> Labels:
         """The column restricted to ``rows``, with the same table of labels."""
-        return Labels(_owned(self.codes[rows]), self.labels)
+        return Labels(sealed(self.codes[rows]), self.labels)
 
     def equals(self, other: Labels) -> bool:
         """Same text on every row; the order of the tables does not matter."""
@@ -189,11 +191,6 @@ class Labels:
 
     def __repr__(self) -> str:
         return f"Labels({len(self)} rows, {len(self.labels)} labels)"
-
-
-def _owned(array: Array) -> Array:
-    array.flags.writeable = False
-    return array
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +244,7 @@ class Table:
         picked: dict[str, Any] = {}
         for name in self.columns():
             value = getattr(self, name)
-            picked[name] = value.take(index_rows(index)) if isinstance(value, Labels) else _owned(value[index])
+            picked[name] = value.take(index_rows(index)) if isinstance(value, Labels) else sealed(value[index])
         return type(self)(**picked)
 
     def equals(self, other: object) -> bool:
@@ -326,8 +323,7 @@ def _expand(value: Any, n: int) -> Any:
         return Labels(_expand(value[0], n), value[1])
     if isinstance(value, dict):
         return repeated(value["constant"][0], n)
-    value.flags.writeable = False
-    return value
+    return sealed(value)
 
 
 def _rebuild_table(kind: type[Table], values: dict[str, Any], n: int) -> Table:

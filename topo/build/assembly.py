@@ -18,7 +18,7 @@ from topo.fabric import (
     Origin,
     PortTable,
 )
-from topo.table import Array, Labels, freeze, grouped_order, repeated
+from topo.table import Array, Labels, freeze, grouped_order, repeated, sealed
 
 __all__ = ["MOST_ROWS", "Assembly", "numbered", "refuse_too_many"]
 
@@ -252,10 +252,10 @@ class Assembly:
         kinds = list(dict.fromkeys(self._kinds))
         codes = np.repeat(np.array([kinds.index(kind) for kind in self._kinds], np.int32), counts)
         links = LinkTable(
-            port_a=_sealed(np.ascontiguousarray(pair[:, 0])),
-            port_b=_sealed(np.ascontiguousarray(pair[:, 1])),
-            capacity_gbps=_sealed(np.repeat(np.array(self._rates, float), counts)),
-            kind=Labels(_sealed(codes), kinds),
+            port_a=sealed(np.ascontiguousarray(pair[:, 0])),
+            port_b=sealed(np.ascontiguousarray(pair[:, 1])),
+            capacity_gbps=sealed(np.repeat(np.array(self._rates, float), counts)),
+            kind=Labels(sealed(codes), kinds),
             cable=self._cable_of_link(counts),
         )
         return Fabric(self.name, nodes, ports, links, origin=origin or Origin())
@@ -277,7 +277,7 @@ class Assembly:
             repeated(-1, int(count), np.int32) if cable is None else cable
             for count, cable in zip(counts, self._cables, strict=True)
         ]
-        return _sealed(np.concatenate(blocks).astype(np.int32))
+        return sealed(np.concatenate(blocks).astype(np.int32))
 
     def _refuse_overfull(self, nodes: NodeTable, radix: Array, slots: Array) -> None:
         over = np.flatnonzero((radix > 0) & (slots > radix))
@@ -302,7 +302,7 @@ class Assembly:
     def _node_table(self) -> NodeTable:
         sizes = [len(block) for block in self._names]
         scalar: dict[str, Any] = {
-            key: _sealed(np.repeat(np.array([c[key] for c in self._columns], dtype), sizes))
+            key: sealed(np.repeat(np.array([c[key] for c in self._columns], dtype), sizes))
             for key, dtype in (("tier", np.int8), ("is_endpoint", np.bool_), ("forwards", np.int8))
         }
         groups: dict[str, Any] = {key: _joined([c[key] for c in self._columns]) for key in _GROUPS}
@@ -311,9 +311,9 @@ class Assembly:
         name = np.concatenate(self._names) if self._names else np.empty(0, "U1")
         local = np.concatenate([c["local_index"] for c in self._columns]) if self._columns else np.empty(0, np.int16)
         return NodeTable(
-            name=_sealed(name),
-            kind=Labels(_sealed(kind), kinds),
-            local_index=_sealed(local),
+            name=sealed(name),
+            kind=Labels(sealed(kind), kinds),
+            local_index=sealed(local),
             **scalar,
             **groups,
         )
@@ -331,11 +331,11 @@ class Assembly:
         slot: Array
         if leg is None:
             slot = np.arange(n_ports, dtype=np.int32) - start[:-1].astype(np.int32)[node]
-            label = Labels(_sealed(slot), np.arange(1, int(size.max(initial=0)) + 1).astype(np.str_))
+            label = Labels(sealed(slot), np.arange(1, int(size.max(initial=0)) + 1).astype(np.str_))
         else:
             slot, label = _split_labels(n_ports, start, node, port_of_end, leg)
         cage = self._cages(node, slot, port_of_end, counts)
-        return PortTable(node=_sealed(node), label=label, cage=cage, gbps=_sealed(gbps))
+        return PortTable(node=sealed(node), label=label, cage=cage, gbps=sealed(gbps))
 
     def _cages(self, node: Array, slot: Array, port_of_end: Array, counts: Array) -> Array:
         """The cage of each port: in order on a switch, shared by nodes that name the same one, else none."""
@@ -352,7 +352,7 @@ class Assembly:
         caged = np.repeat(np.array([kind in _CAGED for kind in self._kinds], bool), 2 * counts)
         cabled = port_of_end[caged & (own[node[port_of_end]] >= 0)]
         cage[cabled] = int(held.sum()) + own[node[cabled]]
-        return _sealed(cage.astype(np.int32))
+        return sealed(cage.astype(np.int32))
 
 
 def _concatenated(blocks: list[Array], dtype: Any) -> Array:
@@ -380,12 +380,7 @@ def _split_labels(n_ports: int, start: Array, node: Array, port_of_end: Array, l
     plain = np.arange(1, n_slots + 1)
     split = [f"{i}/{j}" for i in plain.tolist() for j in range(1, n_legs + 1)]
     codes = np.where(part < 0, slot, n_slots + slot * n_legs + part)
-    return slot, Labels(_sealed(codes.astype(np.int32)), np.array([*plain.astype(np.str_).tolist(), *split]))
-
-
-def _sealed(array: Array) -> Array:
-    array.flags.writeable = False
-    return array
+    return slot, Labels(sealed(codes.astype(np.int32)), np.array([*plain.astype(np.str_).tolist(), *split]))
 
 
 def _joined(columns: list[Labels]) -> Labels:
@@ -403,4 +398,4 @@ def _joined(columns: list[Labels]) -> Labels:
             continue
         lookup = np.append(inverse[offsets[id(c.labels)] :][: len(c.labels)], -1).astype(np.int32)
         codes.append(lookup[c.codes])
-    return Labels(_sealed(np.concatenate(codes)), freeze(merged))
+    return Labels(sealed(np.concatenate(codes)), freeze(merged))

@@ -14,7 +14,7 @@ import numpy as np
 from topo.elements import Expected, GroupTable, LinkTable, NodeTable, Note, Origin, PortTable
 from topo.errors import FabricError, FormatError, InputError
 from topo.io.written import Written
-from topo.table import Array, Labels, Table, freeze, repeated
+from topo.table import Array, Labels, Table, freeze, repeated, sealed
 
 if TYPE_CHECKING:
     from topo.fabric import Fabric
@@ -151,8 +151,7 @@ def _load(archive: zipfile.ZipFile, names: dict[str, str], name: str, rows: int 
         return repeated(array[0], rows, array.dtype)
     if len(array) != rows:
         raise ValueError(f"{name} has {len(array)} rows, {rows} are stated")
-    array.flags.writeable = False
-    return array
+    return sealed(array)
 
 
 def _bare(stored: str) -> str:
