@@ -7,8 +7,8 @@ symptoms, and the cause carries them: one finding, with all their cables, priced
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -68,8 +68,8 @@ def carried(comparison: Comparison, findings: Sequence[Finding], *sides: Fabric)
         told[mine[0]] = _as_cause(comparison, cause, symptoms)
         for row in cause.rows & holder.keys():
             holder[row] = mine[0]
-    kept = [one for one in told if one is not None]
-    return _with_islands(comparison, [_tearing(comparison, one, pieces) for one in kept])
+    piece_of = {row: piece for piece in pieces for row in piece.rows}
+    return _with_islands(comparison, [_tearing(one, piece_of) for one in told if one is not None])
 
 
 def _is_symptom(one: Finding) -> bool:
@@ -132,12 +132,12 @@ def _whole(comparison: Comparison, keys: Array, least: int) -> Iterator[tuple[in
     known = key >= 0
     key, row, lacks = key[known], row[known], lacks[known]
     there = np.unique(key[~lacks])
-    key, row = key[lacks], row[lacks]
-    alone = ~np.isin(key, there)
-    for group in np.unique(key[alone]).tolist():
-        mine = row[key == group]
-        if len(mine) >= least:
-            yield group, mine
+    mine = lacks & ~np.isin(key, there)
+    order = np.argsort(key[mine], kind="stable")
+    groups, first = np.unique(key[mine][order], return_index=True)
+    for group, own in zip(groups.tolist(), np.split(row[mine][order], first[1:]), strict=False):
+        if len(own) >= least:
+            yield group, own
 
 
 def _hosts(comparison: Comparison) -> Iterator[_Cause]:
@@ -203,46 +203,46 @@ def _racks(comparison: Comparison, sides: Sequence[Fabric]) -> Iterator[_Cause]:
         yield _Cause("device-missing", f"rack {labels[group]}", frozenset(rows.tolist()), whose)
 
 
-def _tearing(comparison: Comparison, one: Finding, pieces: Sequence[Piece]) -> Finding:
-    """The finding, saying which parts are cut off by it, alone or with others."""
-    if one.code == "planes-apart" or not one.lacks:
+def _tearing(one: Finding, piece_of: Mapping[int, Piece]) -> Finding:
+    """The finding, saying which part is cut off by it, alone or with others; ``piece_of`` is that of each cable."""
+    piece = next((piece_of[row] for row in one.lacks if row in piece_of), None)
+    if piece is None or one.code == "planes-apart":
         return one
-    for piece in pieces:
-        mine = set(piece.rows) & set(one.lacks)
-        if mine:
-            how = "this leaves" if len(mine) == len(piece.rows) else "with other findings this leaves"
-            return replace(one, evidence=f"{one.evidence}; {how} {piece.text} cut off from the rest")
-    return one
+    how = "this leaves" if set(piece.rows) <= set(one.lacks) else "with other findings this leaves"
+    return replace(one, evidence=f"{one.evidence}; {how} {piece.text} cut off from the rest")
 
 
 def _with_islands(comparison: Comparison, findings: Sequence[Finding]) -> list[Finding]:
     """The findings, an island carrying those of the cables that would join it to the rest."""
-    islands = [i for i, one in enumerate(findings) if one.code == "island"]
-    if not islands:
+    if not any(one.code == "island" for one in findings):
         return list(findings)
-    fabric = comparison.both
-    names = fabric.nodes.name.tolist()
+    names = comparison.both.nodes.name.tolist()
     row_of = dict(zip(reversed(names), reversed(range(len(names))), strict=True))
     part = _parts_with_hosts(comparison)
+    joining: dict[int, list[int]] = defaultdict(list)
+    for i, one in enumerate(findings):
+        for p in _parts_joined(comparison, one, part, row_of):
+            joining[p].append(i)
     told: list[Finding | None] = list(findings)
-    for i in islands:
-        island = findings[i]
+    for i, island in enumerate(findings):
         first = row_of.get(island.place.split(", ")[0])
-        if first is None:
+        if island.code != "island" or first is None:
             continue
-        inside = part == part[first]
-        mine = [j for j, one in enumerate(told) if one is not None and _joins(comparison, one, inside, names)]
-        symptoms = [one for j in mine if (one := told[j]) is not None]
-        lacks = tuple(row for one in symptoms for row in one.lacks)
-        said = [f"missing: {_pairs_said(comparison, lacks)}"] if lacks else [one.evidence for one in symptoms]
+        mine = [j for j in joining.pop(int(part[first]), ()) if told[j] is not None]
+        told[i] = _island(comparison, island, [findings[j] for j in mine])
         for j in mine:
             told[j] = None
-        if symptoms:
-            operations = tuple(job for one in symptoms for job in one.operations)
-            joined = finding(island.code, island.place, "; ".join([island.evidence, *said]), operations=operations,
-                             at=(island.source, island.line), lacks=lacks, lost_gbps=island.lost_gbps)  # fmt: skip
-            told[i] = joined
     return [one for one in told if one is not None]
+
+
+def _island(comparison: Comparison, island: Finding, symptoms: Sequence[Finding]) -> Finding:
+    lacks = tuple(row for one in symptoms for row in one.lacks)
+    if not lacks:
+        return replace(island, evidence="; ".join([island.evidence, *(one.evidence for one in symptoms)]))
+    said = f"{island.evidence}; missing: {_pairs_said(comparison, lacks)}"
+    operations = tuple(job for one in symptoms for job in one.operations)
+    at = island.source, island.line
+    return finding("island", island.place, said, at=at, operations=operations, lacks=lacks, lost_gbps=island.lost_gbps)
 
 
 def _parts_with_hosts(comparison: Comparison) -> NDArray[np.int64]:
@@ -256,11 +256,12 @@ def _parts_with_hosts(comparison: Comparison) -> NDArray[np.int64]:
     return components(n + len(fabric.nodes.host.labels), a, b)[:n]
 
 
-def _joins(comparison: Comparison, one: Finding, inside: NDArray[np.bool_], names: list[str]) -> bool:
-    """Whether a finding is of cables alone that would join the devices ``inside`` to others."""
+def _parts_joined(comparison: Comparison, one: Finding, part: Array, row_of: Mapping[str, int]) -> list[int]:
+    """The parts that each cable of a finding would join to others; that of a switch that should have uplinks."""
     if not _is_symptom(one):
-        return False
+        return []
     fabric, rows = comparison.both, np.array(one.lacks, np.int64)
     if not rows.size:
-        return one.code == "uplinks-fewer" and any(names[row] == one.place for row in np.flatnonzero(inside).tolist())
-    return bool((inside[fabric.link_a[rows]] != inside[fabric.link_b[rows]]).all())
+        return [int(part[row_of[one.place]])] if one.code == "uplinks-fewer" and one.place in row_of else []
+    a, b = part[fabric.link_a[rows]], part[fabric.link_b[rows]]
+    return [p for p in dict.fromkeys((int(a[0]), int(b[0]))) if ((a == p) != (b == p)).all()]
