@@ -270,6 +270,7 @@ def parse_document(text: str, path: str = "<text>") -> Document:
             reader.take(event)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
+        said += "; put a text that holds ': ' in quotes" if "mapping values" in said else ""
         said = ", ".join(part for part in (error.context, error.problem) if part)
         raise InputError(f"not valid YAML: {said}", path=path, line=mark.line + 1 if mark else None) from None
     except yaml.reader.ReaderError as error:

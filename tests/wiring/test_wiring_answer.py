@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import datetime
 import fnmatch
+import html
 import io
 import json
 import pickle
+import re
 import time
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
@@ -17,6 +19,7 @@ import numpy as np
 import pytest
 
 import topo
+from topo.report.wiring import wiring_page
 from topo.wiring import CODES, SEVERITIES, Validation, read_accepted, to_csv, to_junit, to_text, validate
 from topo.wiring.accept import Accepted, accept
 from topo.wiring.codes import code_of
@@ -122,6 +125,73 @@ def test_thousands_of_accepted_places_are_looked_up(monkeypatch: pytest.MonkeyPa
     assert len(marked) == 20_001
 
 
+def places_in(form: str, answer: Validation) -> list[str]:
+    """The place of each finding as a person copies it from an output."""
+    if form == "json":
+        return [one["where"] for one in json.loads(answer.to_json())["findings"]]
+    if form == "csv":
+        return [row["where"] for row in csv.DictReader(io.StringIO(to_csv(answer)))]
+    if form == "junit":
+        return [case.get("name") for case in ElementTree.fromstring(to_junit(answer)).iter("testcase")]
+    if form == "junit, as it stands":
+        return re.findall(r'<testcase classname="[^"]*" name="([^"]*)"', to_junit(answer))
+    if form == "html":
+        table = wiring_page(answer).partition("<tbody>")[2].partition("</tbody>")[0]
+        cells = [re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL) for row in table.split("</tr>")]
+        return [html.unescape(re.sub("<[^>]*>", "", row[1])).strip() for row in cells if len(row) > 1]
+    heads = [line for line in to_text(answer).splitlines() if line.startswith(SEVERITIES)]
+    return [line.partition(": ")[2] for line in heads]
+
+
+@pytest.mark.parametrize("form", ["text", "json", "csv", "junit", "junit, as it stands", "html"])
+def test_a_place_copied_from_any_output_is_accepted(tmp_path: Path, form: str) -> None:
+    """With file, line and racks before or behind it, escaped or not; a line that has moved since changes nothing."""
+    rows = [f"-lf&{i},{s},spine <{s}>,{i},400G,{f'R{i}'},B" for i in range(1, 7) for s in (1, 2, 3)]
+    head = "A-Node Name,A-Port,Z-Node Name,Z-Port,Speed,A-Rack,Z-Rack"
+    (tmp_path / "plan (1).csv").write_text("\n".join([head, *rows]) + "\n")
+    (tmp_path / "found.csv").write_text("\n".join([head, *rows[1:-1]]) + "\n")
+    sides = tmp_path / "found.csv", tmp_path / "plan (1).csv"
+    answer = validate(*sides, consequence=False)
+    assert [(one.code, bool(one.racks), one.line) for one in answer.findings] == [
+        ("missing", True, 2),
+        ("missing", True, 19),
+    ]
+    copied = places_in(form, answer)
+    assert len(copied) == 2
+    entries = [{"code": "missing", "where": place, "reason": "known"} for place in copied]
+    accepted = write(tmp_path, json.dumps({"accept": entries}))
+    assert [one.accepted for one in validate(*sides, accept=accepted, consequence=False).findings] == ["known"] * 2
+    (tmp_path / "plan (1).csv").write_text("\n".join([head, *rows[::-1]]) + "\n")
+    assert [one.accepted for one in validate(*sides, accept=accepted, consequence=False).findings] == ["known"] * 2
+
+
+def test_a_copied_place_accepts_that_place_alone() -> None:
+    """What looks like a file and a line is left out only where it is one."""
+    entry = Accepted("missing", "plan.csv:12: leaf-1 - spine-2", "known", None, "a.yaml", 1)
+    places = ["leaf-1 - spine-2", "leaf-1 - spine-22", "leaf-11 - spine-2", "12: leaf-1 - spine-2"]
+    marked = accept([finding("missing", place, "x") for place in places], (entry,), DAY)
+    assert [bool(one.accepted) for one in marked] == [True, False, False, False]
+    number = Accepted("missing", "leaf (3)", "known", None, "a.yaml", 1)
+    (other, unused) = accept([finding("missing", "leaf", "x")], (number,), DAY)
+    assert (other.accepted, unused.code) == ("", "accept-unused")
+
+
+def test_an_entry_that_covers_nothing_names_what_it_may_mean() -> None:
+    findings = [finding("pair-thin", f"leaf-{i} - spine-{j}", "x") for i in range(1, 4) for j in (1, 2)]
+
+    def said(code: str, where: str) -> str:
+        *_, unused = accept(findings, (Accepted(code, where, "known", None, "a.yaml", 1),), DAY)
+        assert unused.code == "accept-unused"
+        return unused.evidence
+
+    assert "is not there; did you mean 'leaf-2 - spine-1'" in said("pair-thin", "x.csv:3: Leaf-2 - spin-1")
+    assert said("pair-absent", "leaf-2 - spine-1").endswith("; at this place there is pair-thin")
+    assert said("pair-thin", "elsewhere").endswith("is not there")
+    known = Accepted("pair-thin", "leaf-2 - spine-1", "known", None, "a.yaml", 1)
+    *_, unused = accept(findings, (known, Accepted("pair-thin", "leaf-2 - spine-1x", "k", None, "a.yaml", 2)), DAY)
+    assert "'leaf-2 - spine-1'" not in unused.evidence  # that one is accepted already
+
+
 def test_accepted_deviations_no_longer_fail(design: topo.Fabric, answer: Validation, tmp_path: Path) -> None:
     places = [one.place for one in answer.findings]
     listed = (
@@ -154,6 +224,7 @@ def test_accepted_deviations_no_longer_fail(design: topo.Fabric, answer: Validat
         ),
         ("accept:\n  - code: pair-thin\n    where: x\n    expires: ''\n    reason: y\n", r"yaml:4: .*expires"),
         ("accept:\n  - code: pair-thin\n    where: x\n", r"yaml:2: .*reason"),
+        ("accept:\n  - code: pair-thin\n    where: a.csv:1: x\n", r"yaml:3: .*holds ': ' in quotes"),
         ("deny: []\n", r"yaml:1: .*"),
         ("- 1\n", r"yaml:1: .*"),
     ],
