@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -164,9 +165,44 @@ def test_bisection_once_for_all() -> None:
     assert measure.found_upper < measure.healthy_lower
 
 
-def test_unknown_rates_are_told_and_nothing_is_priced() -> None:
-    from dataclasses import replace
+@pytest.mark.parametrize(
+    ("port", "code"), [("11/1", "breakout-conflict"), ("11", "port-used-twice"), ("130", "port-beyond")]
+)
+def test_a_cable_of_switches_on_a_port_that_cannot_be_costs_what_lacking_it_does(
+    tmp_path: Path, port: str, code: str
+) -> None:
+    """Of the two cables of leaf-3 and spine-2 one is dark: the other carries half of what comes for leaf-3 by it."""
+    rows = ["A-Node Name,A-Port,A-Model,Z-Node Name,Z-Port,Z-Model,Speed"]
+    for leaf in range(1, 9):
+        rows += [f"leaf-{leaf},{20 + host},qm9700,host-{8 * leaf + host},1,,400G" for host in range(8)]
+        for up in range(8):
+            near = port if (leaf, up) == (3, 3) else "11" if (leaf, up) == (3, 2) else str(1 + up)
+            rows.append(f"leaf-{leaf},{near},qm9700,spine-{1 + up // 2},{2 * leaf + up % 2},qm9700,400G")
+    path = tmp_path / "found.csv"
+    path.write_text("\n".join(rows) + "\n")
+    (one,) = [one for one in validate(path, bisection=False).findings if one.severity != "note"]
+    n, outward = 64, 8 * 400 * 56 / 63
+    assert one.code == code
+    assert one.price.theta == pytest.approx(0.5 * (n - 1) / (n - 8))
+    assert one.lost_gbps == pytest.approx((outward / 4 - 400) + (outward - 7 * 400))
 
+
+def test_shutting_the_rest_of_a_thin_pair_is_advised_only_where_it_helps() -> None:
+    """3 of 4 left beats an absent bundle (three quarters), 1 of 4 does not; without load nothing is to be shut."""
+    design = fabric_of(4)
+    rows = pair_rows(design, "leaf-3", "spine-2")
+    faster = np.where(design.links.kind.is_any("scale_out"), 10.0, 1.0)
+    idle = replace(design, links=replace(design.links, capacity_gbps=faster * design.links.capacity_gbps))
+    fixes = [validate(fabric.without(links=rows[left:]), bisection=False).findings[0].fix
+             for fabric, left in ((design, 1), (design, 3), (idle, 1))]  # fmt: skip
+    n, outside = LEAVES * HOSTS, (LEAVES - 1) * HOSTS
+    aid = 100 * (1 - 1 / SPINES) * (n - 1) / outside
+    assert fixes[0].endswith(f"; until then shut the 1 left: alone, the fault then leaves {aid:.4g} % of an all-to-all")
+    assert "until then" not in fixes[1]
+    assert "until then" not in fixes[2]
+
+
+def test_unknown_rates_are_told_and_nothing_is_priced() -> None:
     design = fabric_of(2)
     nowhere = replace(design, links=replace(design.links, capacity_gbps=np.full(len(design.links), np.nan)))
     found = nowhere.without(links=pair_rows(design, "leaf-3", "spine-2"))
@@ -191,8 +227,6 @@ def test_no_kind_of_fault_takes_all_the_prices() -> None:
     one, other = pair_rows(design, "leaf-2", "spine-1")[1], pair_rows(design, "leaf-7", "spine-4")[1]
     port_b = design.links.port_b.copy()
     port_b[[one, other]] = port_b[[other, one]]
-    from dataclasses import replace
-
     found = replace(design, links=replace(design.links, port_b=port_b)).without(links=np.setdiff1d(gone, [one, other]))
     answer = validate(found, design, bisection=False, most_priced=5)
     priced = [item.code for item in answer.findings if item.price is not None]

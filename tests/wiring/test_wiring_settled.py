@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from pathlib import Path
 
 import pytest
 
 from topo.wiring import CODES, validate
-from topo.wiring.codes import CONSEQUENCES
+from topo.wiring.codes import CONSEQUENCES, HARMLESS, UNPRICED
 from topo.wiring.formats import to_csv, to_junit, to_text
 
 HEADER = "A-Node Name,A-Port,Z-Node Name,Z-Port,Speed,A-Rack,Z-Rack"
@@ -110,8 +111,27 @@ def test_every_finding_says_what_it_means(file: Path) -> None:
     assert all(one.words for one in validate(file, bisection=False).findings)
 
 
+with (FAULTS[0].parent / "expected.tsv").open() as table:
+    CASES = list(csv.DictReader(table, delimiter="\t"))
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["file"] for case in CASES])
+def test_every_finding_says_what_is_lost_or_why_no_price_is_known(case: dict[str, str]) -> None:
+    sides = [FAULTS[0].parent / case[key] if case[key] else None for key in ("file", "against", "accept")]
+    for one in validate(*sides[:2], accept=sides[2], bisection=False).findings:
+        assert math.isnan(one.lost_gbps) == ("; not priced: " in one.words), one.words
+        assert not (one.code in HARMLESS and one.lost_gbps > 0)
+
+
+def test_no_reason_is_given_where_no_price_was_asked_for() -> None:
+    for one in validate(FAULTS[0].parent / "port-too-slow_uplink.csv", consequence=False).findings:
+        assert math.isnan(one.lost_gbps) and "not priced" not in one.words
+
+
 def test_every_code_has_a_consequence_in_words() -> None:
     assert list(CONSEQUENCES) == list(CODES)
+    assert HARMLESS | UNPRICED.keys() <= CODES.keys()
+    assert not HARMLESS & UNPRICED.keys()
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["CODES", "CONSEQUENCES", "SEVERITIES", "Code", "code_of"]
+__all__ = ["CODES", "CONSEQUENCES", "HARMLESS", "SEVERITIES", "UNPRICED", "Code", "code_of"]
 
 SEVERITIES = ("error", "warning", "note")
 """From grave to slight."""
@@ -37,7 +37,9 @@ CODES: dict[str, Code] = {
         Code("ports-too-many", "error", "ports", "more cables than the part has ports", "use a larger switch"),
         Code("rate-mismatch", "error", "ports", "the ports of a cable have different rates", "use ports of one rate"),
         Code("port-too-slow", "error", "ports", "a cable is faster than its port", "use a faster port"),
-        Code("cable-to-itself", "warning", "ports", "a cable joins a switch to itself", "remove it or plug one end on"),
+        Code(
+            "cable-to-itself", "warning", "ports", "a cable joins a switch to itself", "remove it, or re-plug one end"
+        ),
         Code("island", "error", "ports", "devices that no cable joins to the rest", "cable them to the fabric"),
         Code("name-duplicate", "warning", "ports", "several devices bear one name", "give each its own name"),
         Code("name-factory", "note", "ports", "adapters bear a factory name", "name them after host and adapter"),
@@ -57,12 +59,12 @@ CODES: dict[str, Code] = {
         Code(
             "pair-unexpected", "error", "rule", "a cable between switches whose like have none", "remove or re-plug it"
         ),
-        Code("pair-uneven", "error", "rule", "cable counts of a pair outside the spread of the rest", "re-plug it"),
+        Code("pair-uneven", "error", "rule", "cable counts of a pair outside the spread of the rest", "even it out"),
         Code("same-tier-link", "error", "rule", "a cable inside one tier, where others have none", "re-plug one end"),
         Code("tier-skip-link", "error", "rule", "a cable that skips a tier, where others have none", "re-plug one end"),
         Code("uplinks-fewer", "error", "rule", "a switch with fewer uplinks than its peers", "lay the missing uplinks"),
-        Code("links-unlike", "error", "rule", "a switch with another number of links than its peers", "compare it"),
-        Code("spine-uneven", "warning", "rule", "a spine with other downlinks than its peers", "even them out"),
+        Code("links-unlike", "error", "rule", "a switch with another number of links than its peers", "even it out"),
+        Code("spine-uneven", "warning", "rule", "a spine with other downlinks than its peers", "even it out"),
         Code(
             "oversubscription-unlike", "warning", "rule", "a leaf narrower than its peers", "move hosts or add uplinks"
         ),
@@ -114,16 +116,16 @@ CODES: dict[str, Code] = {
 }
 
 CONSEQUENCES: dict[str, str] = {
-    "port-used-twice": "only one of the cables can be plugged; what hangs on the others has no link here",
+    "port-used-twice": "only one of the cables can be plugged, at best the fastest; what hangs on the rest has no link",
     "link-ambiguous": "at most one of these cables is there; numbers for either path may be too good",
     "link-one-sided": "the link may be down; no number counts on it",
-    "breakout-conflict": "the port and its legs share lanes: either the port comes up or its legs do",
+    "breakout-conflict": "the legs share the lanes of the port: either comes up; what carries less is lost at least",
     "breakout-beyond": "the leg has no lanes: what hangs on it has no link here",
     "port-beyond": "there is no such port: what is to hang on it has no link here",
     "ports-too-many": "the cables beyond the part's ports have no link here",
     "rate-mismatch": "the link runs at the lower rate, or stays down",
     "port-too-slow": "the link runs at the port's rate, or stays down",
-    "cable-to-itself": "two ports carry nothing, and what is flooded may go round",
+    "cable-to-itself": "carries nothing itself; what is flooded may go round",
     "island": "what is in it reaches nothing else",
     "name-duplicate": "loses nothing by itself; work at one of them may be done at the other",
     "name-factory": "loses nothing by itself; a swapped rail is not seen there",
@@ -140,7 +142,7 @@ CONSEQUENCES: dict[str, str] = {
     "spine-uneven": "equal shares over unequal spines fill the thin ones first",
     "oversubscription-unlike": "more hosts share each of its uplinks than at its peers",
     "link-slow": "equal shares are as slow as the slowest link of the group",
-    "part-mismatch": "its ports, rates or buffers may differ from what the plan counts on",
+    "part-mismatch": "cables above its ports or rates are findings of their own; its buffers and its delay may differ",
     "leaf-missing": "the hosts of the unit run without one rail",
     "rail-swap": "traffic of these rails crosses the spines that should stay on one leaf",
     "rail-wrong": "traffic of this rail crosses the spines that should stay on one leaf",
@@ -151,8 +153,8 @@ CONSEQUENCES: dict[str, str] = {
     "port-off-pattern": "loses nothing; the port map on paper is wrong here",
     "planes-touch": "the short way between the planes draws what many cables should share",
     "planes-apart": "what sits in one part does not reach the others by this plane",
-    "pattern-other": "loses nothing in total; single pairs are thicker and thinner than elsewhere",
-    "rule-not-learnt": "single wrong cables are not seen here",
+    "pattern-other": "as many cables as its peers have; single pairs are thicker and thinner than elsewhere",
+    "rule-not-learnt": "loses nothing by itself; single wrong cables are not seen here",
     "swapped": "changes which paths cross; the port map on paper is wrong here",
     "rotated": "changes which paths cross; the port map on paper is wrong here",
     "shifted": "changes which paths cross; the port map on paper is wrong here",
@@ -165,11 +167,34 @@ CONSEQUENCES: dict[str, str] = {
     "rate-unlike-plan": "equal shares are as slow as the slowest link of the group",
     "adapter-unlike-plan": "the planned adapter has no link; what runs on it gets nothing",
     "wrong-design": "nothing is compared",
-    "spelling": "ports are not compared: exchanged cables of a device are not seen",
-    "accept-expired": "loses what the finding it accepted loses",
+    "spelling": "loses nothing by itself; ports are not compared: exchanged cables of a device are not seen",
+    "accept-expired": "loses nothing by itself; the finding it accepted says what that loses",
     "accept-unused": "loses nothing",
 }
-"""What each means for those who use the fabric, in words, where no price says it."""
+"""What each means for those who use the fabric, in words."""
+
+HARMLESS = frozenset({
+    "cable-to-itself", "name-duplicate", "name-factory", "radix-gap", "nic-unnamed", "port-irregular",
+    "port-off-pattern", "rule-not-learnt", "devices-exchanged", "spelling", "accept-expired", "accept-unused",
+})  # fmt: skip
+"""Codes that lose no rate, whatever the fabric: 0 Gb/s where no cable of theirs is priced."""
+
+UNPRICED: dict[str, str] = {
+    "link-ambiguous": "nobody knows which of the cables is there",
+    "link-one-sided": "nobody knows whether the link is up",
+    "ports-too-many": "nobody knows which of the cables have no port",
+    "rate-mismatch": "nobody knows whether the link comes up",
+    "port-too-slow": "nobody knows whether the link comes up",
+    "pair-uneven": "numbers alone do not tell which cables are wrong",
+    "uplinks-fewer": "numbers alone do not tell which cables lack",
+    "links-unlike": "numbers alone do not tell which cables are wrong",
+    "spine-uneven": "numbers alone do not tell which cables are wrong",
+    "part-mismatch": "what this part can do is not known",
+    "pattern-other": "its pattern is taken for meant, and no other is known",
+    "planes-apart": "the cables that are missing are priced each",
+    "wrong-design": "the two have too little in common",
+}
+"""Why no price can be told of a finding of each code that names no cable to lay or to remove."""
 
 
 def code_of(code: str) -> Code:

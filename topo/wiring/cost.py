@@ -21,6 +21,7 @@ from topo.table import Array
 from topo.traffic import Demand, all_to_all, line_rate_gbps, permutation
 from topo.view.text import plural
 from topo.wiring.answer import NOT_PRICED, Consequence, Measured
+from topo.wiring.codes import CONSEQUENCES
 from topo.wiring.comparison import Comparison, at_rates
 from topo.wiring.finding import Finding, Price
 from topo.wiring.joined import n_parts
@@ -32,6 +33,7 @@ MOST_PRICED = 200
 
 _MOST_ENDPOINTS = 5_000
 _FEWEST_PRICED = 25
+_LEAST_GAIN = 5e-5
 
 _SEED = 0
 _HOW = "flows split evenly over all shortest paths; InfiniBand forwards by destination, one path each"
@@ -49,7 +51,7 @@ class _Scale:
     def rows(self, one: Finding) -> tuple[list[int], list[int]]:
         """Rows that a finding lacks and has too many; a slow link lacks itself at the rate it should have."""
         slow = [self.at_full_rate[row] for row in one.extra if row in self.at_full_rate]
-        return [*one.lacks, *slow], list(one.extra)
+        return [*(row for row in one.lacks if not self.comparison.found[row]), *slow], list(one.extra)
 
     def loads(self, links: Array) -> LinkLoads:
         """Loads with just these links there."""
@@ -128,17 +130,28 @@ def priced(
     if not faults:
         return tuple(findings), None, "no fault changes what a link carries"
     try:
-        comparison, at_full_rate = at_rates(comparison, slow or {})
+        comparison, at_full_rate = at_rates(_without_dark(comparison, findings), slow or {})
         scale = _Scale(comparison, *_demands(comparison, apart), at_full_rate)
         answer = list(findings)
         many = len(faults) > MOST_PRICED
         most = _most_priced(comparison, many) if most is None else most
         with part("prices of faults", 0.15 if bisection else 1.0):
             for i in steps(_chosen(comparison, findings, faults, most)):
-                answer[i] = _with_price(scale, findings[i], briefly=many)
+                answer[i] = _with_price(scale, findings[i], briefly=many, alone=len(faults) == 1)
         return tuple(answer), _together(scale, answer, len(faults), min(len(faults), most), bisection), ""
     except (TopoError, MemoryError) as error:
         return tuple(findings), None, f"{NOT_PRICED}: {error}"
+
+
+def _without_dark(comparison: Comparison, findings: Sequence[Finding]) -> Comparison:
+    """The comparison, cables that are there and carry nothing not found: those found that a finding says lack.
+
+    Where a cable too many is known, on a port that holds two, it is the dark one, and was no loss when planned.
+    """
+    dark = np.array([row for one in findings if not one.extra for row in one.lacks], np.int64)
+    found = comparison.found.copy()
+    found[dark] = False
+    return replace(comparison, found=found)
 
 
 def _most_priced(comparison: Comparison, many: bool) -> int:
@@ -186,8 +199,11 @@ def _demands(comparison: Comparison, apart: Array | None) -> tuple[Demand, Deman
     return demand, permutation(healthy, demand.blocks[0].sources, seed=_SEED)
 
 
-def _with_price(scale: _Scale, one: Finding, *, briefly: bool = False) -> Finding:
-    """The fault with its price; ``briefly`` by the all-to-all alone, as mending one of hundreds says nothing."""
+def _with_price(scale: _Scale, one: Finding, *, briefly: bool, alone: bool) -> Finding:
+    """The fault with its price; ``briefly`` by the all-to-all only, as mending one of hundreds says nothing.
+
+    Where it stands ``alone``, mending it gives what it costs.
+    """
     comparison = scale.comparison
     lacks, extra = scale.rows(one)
     there = comparison.with_faults(lacks, extra)
@@ -198,19 +214,33 @@ def _with_price(scale: _Scale, one: Finding, *, briefly: bool = False) -> Findin
         gain, one_to_one = max(gain, 0.0), scale.permutation_left(there)
     cut_off = scale.cut_off(loads, there)
     price = Price(scale.left(loads), scale.lost_gbps(loads), cut_off, gain, one_to_one)
-    said = [one.words] if one.words else []
-    said.append(f"alone it leaves {100 * price.theta:.4g} % of an all-to-all")
+    said = [one.words or CONSEQUENCES[one.code]]
+    said += [f"{plural(price.cut_off, 'endpoint')} cut off"] if price.cut_off else []
+    whom = "the others " if price.cut_off else ""
+    said.append(f"alone it leaves {whom}{100 * price.theta:.4g} % of an all-to-all")
     if one_to_one < 1:
         said.append(f"{100 * one_to_one:.4g} % of a random permutation")
-    if price.cut_off:
-        said.append(f"{plural(price.cut_off, 'endpoint')} cut off")
     below = _below(comparison, one)
     if below and price.theta < 1:
         said.append(f"jobs on the endpoints of {below} suffer most")
-    if not briefly:
-        said.append(f"mending it alone now gains {100 * price.gain:.3g} %" if price.gain > 5e-5 else
-                    "mending it alone now gains nothing while the others stand")  # fmt: skip
-    return replace(one, price=price, lost_gbps=price.lost_gbps, words="; ".join(said))
+    if not briefly and not alone and (price.lost_gbps > 0 or price.gain > _LEAST_GAIN):
+        gains = f"{100 * price.gain:.3g} %" if price.gain > _LEAST_GAIN else "nothing while the others stand"
+        said.append(f"mending it now, and no other, gains {gains}")
+    fix = one.fix + _until_then(scale, one, there, price.theta)
+    return replace(one, price=price, lost_gbps=price.lost_gbps, words="; ".join(said), fix=fix)
+
+
+def _until_then(scale: _Scale, one: Finding, there: NDArray[np.bool_], theta: float) -> str:
+    """What shutting the cables that a thin pair has left gives, where that is more than the pair gives; else ''."""
+    if not theta < 1:
+        return ""
+    _, shut = _first_aid(scale.comparison, [one], there)
+    if not shut.any():
+        return ""
+    aid = scale.left(scale.loads(there & ~shut))
+    if not aid > theta + _LEAST_GAIN:
+        return ""
+    return f"; until then shut the {shut.sum()} left: alone, the fault then leaves {100 * aid:.4g} % of an all-to-all"
 
 
 def _below(comparison: Comparison, one: Finding) -> str:
@@ -237,7 +267,7 @@ def _together(scale: _Scale, findings: list[Finding], n: int, n_priced: int, bis
     if bisection:
         brackets, no_bisection = _bisection(scale, findings)
         measures += brackets
-    pairs, shut = _first_aid(comparison, findings)
+    pairs, shut = _first_aid(comparison, findings, comparison.found)
     aid = math.nan
     if shut.any():
         aid = scale.left(scale.loads(comparison.found & ~shut))
@@ -311,8 +341,10 @@ def _rank(one: Finding) -> tuple[float, float, str]:
     return one.price.theta, -one.price.lost_gbps, one.place
 
 
-def _first_aid(comparison: Comparison, findings: list[Finding]) -> tuple[tuple[str, ...], NDArray[np.bool_]]:
-    """Pairs of switches that lack some of their cables, and the cables they have left."""
+def _first_aid(
+    comparison: Comparison, findings: Sequence[Finding], there: NDArray[np.bool_]
+) -> tuple[tuple[str, ...], NDArray[np.bool_]]:
+    """Pairs of switches that lack some of their cables, and the cables they have left of those ``there`` (masks)."""
     fabric = comparison.both
     n = len(fabric.nodes)
     low = np.minimum(fabric.link_a, fabric.link_b).astype(np.int64)
@@ -320,7 +352,7 @@ def _first_aid(comparison: Comparison, findings: list[Finding]) -> tuple[tuple[s
     full = fabric.nodes.forwards == FORWARDS_ALL
     lacks = np.array([row for one in findings if not one.extra for row in one.lacks], np.int64)
     lacks = lacks[full[fabric.link_a[lacks]] & full[fabric.link_b[lacks]]] if lacks.size else lacks
-    shut = comparison.found & np.isin(key, key[lacks])
+    shut = there & np.isin(key, key[lacks])
     names = fabric.nodes.name
     pairs = dict.fromkeys(f"{names[fabric.link_a[row]]} - {names[fabric.link_b[row]]}" for row in lacks.tolist()
                           if (key[shut] == key[row]).any())  # fmt: skip

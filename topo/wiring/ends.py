@@ -64,20 +64,20 @@ def _ports_used_twice(cabling: Cabling, learnt: Learnt) -> None:
         code = "link-ambiguous" if seen[mine].all() else "port-used-twice"
         said = " and ".join(learnt.link_text(link) + _line(cabling, link, mine[-1]) for link in mine[:4])
         place = cabling.port_name(port)
-        lost = _dark_gbps(cabling, mine) if code == "port-used-twice" else math.nan
+        fastest = max(mine, key=lambda link: float(links.capacity_gbps[link]))
+        lost, dark = _dark(cabling, [link for link in mine if link != fastest and code == "port-used-twice"])
         evidence, at = f"{len(mine)} cables: {said}", cabling.place(mine[-1])
-        learnt.findings.append(finding(code, place, evidence, at=at, lost_gbps=lost))
+        learnt.findings.append(finding(code, place, evidence, at=at, lost_gbps=lost, lacks=dark))
 
 
-def _dark_gbps(cabling: Cabling, links: list[int]) -> float:
-    """What hosts lose by the cables that cannot be up, all but the fastest of several: nan between switches.
+def _dark(cabling: Cabling, links: list[int]) -> tuple[float, tuple[int, ...]]:
+    """What is lost by cables that cannot be up: the rate of those to hosts, or else the cables, to be priced.
 
     Where one of several cables of switches is dark, others may carry what it would.
     """
-    if not np.isin(links, cabling.access).all():
-        return math.nan
-    rate = cabling.fabric.links.capacity_gbps[links]
-    return float(rate.sum() - (rate.max() if len(links) > 1 else 0))
+    if not links or not np.isin(links, cabling.access).all():
+        return math.nan, tuple(links)
+    return float(cabling.fabric.links.capacity_gbps[links].sum()), ()
 
 
 def _line(cabling: Cabling, link: int, beside: int) -> str:
@@ -120,22 +120,30 @@ def _breakouts(cabling: Cabling, learnt: Learnt) -> None:
     key = ports.node[used].astype(np.int64) * (len(labels) + 1) + ports.label.codes[used]
     above = ports.node[used].astype(np.int64) * (len(labels) + 1) + parent[ports.label.codes[used]]
     both = (parent[ports.label.codes[used]] >= 0) & np.isin(above, key)
+    port_of = dict(zip(key.tolist(), used.tolist(), strict=True))
     legs: dict[int, list[int]] = defaultdict(list)
     for row, whole in zip(used[both].tolist(), above[both].tolist(), strict=True):
         legs[whole].append(row)
-    for rows in legs.values():
+    for whole, rows in legs.items():
         codes = ports.label.codes[rows]
         shown = sorted((labels[code] for code in codes.tolist()), key=natural_key)
         name = f"{cabling.fabric.nodes.name[ports.node[rows[0]]]} {port_words(str(labels[parent[codes[0]]]))}"
         said = f"the port is used whole and in legs, {listed('port', shown)}"
         at = cabling.place(int(cabling.link_of_port[rows[0]]))
-        learnt.findings.append(finding("breakout-conflict", name, said, at=at))
+        lost, dark = _dark(cabling, _lesser(cabling, port_of[whole], rows))
+        learnt.findings.append(finding("breakout-conflict", name, said, at=at, lost_gbps=lost, lacks=dark))
     stem = {text: number for number, text in enumerate({match["port"]: None for match in split.values()})}
     of_stem = np.full(len(labels) + 1, -1)
     of_stem[list(split)] = [stem[match["port"]] for match in split.values()]
     codes = ports.label.codes[used]
     _legs_beyond(cabling, used, leg[codes], learnt)
     _legs_unlike_siblings(cabling, used, leg[codes], of_stem[codes], learnt)
+
+
+def _lesser(cabling: Cabling, whole: int, legs: list[int]) -> list[int]:
+    """The cable of a port or those of its legs (rows of ports), whichever carry less: either stays dark."""
+    sides = [[int(cabling.link_of_port[row]) for row in rows] for rows in ([whole], legs)]
+    return min(sides, key=lambda side: float(cabling.fabric.links.capacity_gbps[side].sum()))
 
 
 def _leg_of(label: str) -> re.Match[str] | None:
@@ -161,8 +169,9 @@ def _legs_beyond(cabling: Cabling, used: Array, leg: Array, learnt: Learnt) -> N
 def _say_dark(cabling: Cabling, code: str, port: int, said: str, learnt: Learnt) -> None:
     """A finding at a port that is not there: its cable stays dark."""
     link = int(cabling.link_of_port[port])
-    lost = _dark_gbps(cabling, [link])
-    learnt.findings.append(finding(code, cabling.port_name(port), said, at=cabling.place(link), lost_gbps=lost))
+    lost, dark = _dark(cabling, [link])
+    at = cabling.place(link)
+    learnt.findings.append(finding(code, cabling.port_name(port), said, at=at, lost_gbps=lost, lacks=dark))
 
 
 def _legs_unlike_siblings(cabling: Cabling, used: Array, leg: Array, stem: Array, learnt: Learnt) -> None:

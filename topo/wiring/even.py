@@ -105,9 +105,7 @@ def _say(symptoms: Sequence[Symptom], changes: Sequence[_Change], learnt: Learnt
     place = "; ".join(one.place for one in symptoms if one.code == head.code)
     said = [one.said if len(symptoms) == 1 else f"{one.place} has {one.said}" for one in symptoms]
     words = head.words or CONSEQUENCES[head.code]
-    if not changes:
-        words += "; not priced by its cables: numbers alone do not tell where they belong"
-    elif any(one.laid >= 0 and one.gone >= 0 for one in changes):
+    if any(one.laid >= 0 and one.gone >= 0 for one in changes):
         words += "; other moves would mend it too, this one is priced"
     learnt.findings.append(
         finding(

@@ -103,7 +103,8 @@ def _other_parts(cabling: Cabling, learnt: Learnt) -> None:
             for node in nodes[part.codes[nodes] == code].tolist():
                 said = f"{part[node]}; {times.max():,} of {len(nodes):,} switches of its tier are {part.labels[usual]}"
                 name, at = str(cabling.fabric.nodes.name[node]), cabling.first_place(node)
-                learnt.findings.append(finding("part-mismatch", name, said, at=at))
+                lost = 0.0 if part_called(part[node]) else math.nan
+                learnt.findings.append(finding("part-mismatch", name, said, at=at, lost_gbps=lost))
 
 
 def _islands(cabling: Cabling, learnt: Learnt) -> None:

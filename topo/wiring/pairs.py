@@ -252,7 +252,7 @@ class _Taken:
                 ports[near] = free[0] if free else -1
             if ports[near] >= 0:
                 self.used[ports[near]] = True
-        laid = learnt.lay(low, high, ports=(ports[low], ports[high]), gbps=_rate(self.cabling, low, high))
+        laid = learnt.lay(low, high, ports=(ports[low], ports[high]), gbps=self.cabling.usual_gbps(low, high))
         self.ends[laid] = ports[low], ports[high]
         return laid
 
@@ -266,14 +266,6 @@ class _Taken:
     def text(self, laid: int) -> str:
         """The known ports of a laid cable."""
         return " and ".join(self.cabling.port_name(port) for port in self.ends[laid] if port >= 0)
-
-
-def _rate(cabling: Cabling, low: int, high: int) -> float:
-    """Usual rate of the cables of either switch to the other's tier."""
-    near = (cabling.low == low) | (cabling.high == high)
-    rates = cabling.fabric.links.capacity_gbps[cabling.between[near]]
-    rates = rates[~np.isnan(rates)]
-    return float(np.median(rates)) if rates.size else float("nan")
 
 
 def _say_lacking(cabling: Cabling, sides: _Sides, pairs: list[tuple[int, int]], taken: _Taken, learnt: Learnt) -> None:
@@ -292,8 +284,6 @@ def _say_lacking(cabling: Cabling, sides: _Sides, pairs: list[tuple[int, int]], 
         )
         code = "pair-thin" if count else "pair-absent"
         fix = "; ".join(operation.text for operation in operations[:4])
-        if count:
-            fix += f"; until then shut the {count} left, if an all-to-all matters"
         above = int((cabling.low == low).sum()) + sum(m for (other, _), m in lacking.items() if other == low)
         place = f"{name[low]} - {name[high]}"
         words = cut_words(place, str(name[low]), lost=n, of=count + n, above=above)

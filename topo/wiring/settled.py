@@ -11,7 +11,8 @@ from dataclasses import replace
 import numpy as np
 
 from topo.fabric import Fabric
-from topo.wiring.codes import CONSEQUENCES, SEVERITIES
+from topo.wiring.answer import NOT_PRICED
+from topo.wiring.codes import CONSEQUENCES, HARMLESS, SEVERITIES, UNPRICED
 from topo.wiring.finding import Finding
 
 __all__ = ["in_racks", "in_words", "once"]
@@ -34,6 +35,9 @@ _CAUSES = {
 _ENDS = re.compile(r" - |; ")
 _NAMES = re.compile(r" - |; |, ")
 _MOST_MOVES = 2
+
+_NOT_ALL = "the faults are too many to price each"
+_NO_RATE = "a rate is not known; --assume-gbps states one"
 
 
 def once(findings: Sequence[Finding]) -> list[Finding]:
@@ -79,9 +83,29 @@ def _with(cause: Finding, symptom: Finding) -> Finding:
     )
 
 
-def in_words(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings, those that nothing says a consequence of saying that of their code."""
-    return [one if one.words else replace(one, words=CONSEQUENCES[one.code]) for one in findings]
+def in_words(findings: Sequence[Finding], why: str | None = None) -> list[Finding]:
+    """The findings, each saying what it means, and what it loses: a rate, nothing, or why no rate can be told.
+
+    ``why`` nothing at all is priced, '' where something is; None where prices were not asked for, and no reason is due.
+    """
+    return [_in_words(one, why) for one in findings]
+
+
+def _in_words(one: Finding, why: str | None) -> Finding:
+    words = one.words or CONSEQUENCES[one.code]
+    if not math.isnan(one.lost_gbps):
+        return replace(one, words=words)
+    if one.code in HARMLESS:
+        return replace(one, words=words, lost_gbps=0.0)
+    return replace(one, words=words if why is None else f"{words}; not priced: {_reason(one, why)}")
+
+
+def _reason(one: Finding, why: str) -> str:
+    if why.startswith(NOT_PRICED) and one.code not in UNPRICED:
+        return why.removeprefix(f"{NOT_PRICED}: ")
+    if one.lacks or one.extra:
+        return _NOT_ALL
+    return UNPRICED.get(one.code, _NO_RATE)
 
 
 def in_racks(findings: Sequence[Finding], *sides: Fabric) -> list[Finding]:

@@ -114,7 +114,8 @@ def validate(
         )
     known = read_accepted(accept) if isinstance(accept, (str, Path)) else tuple(accept or ())
     sides = found.fabric, *(() if design is None else (design,))
-    findings = in_words(marked(in_racks(sorted(findings, key=_dearest), *sides), known, today))
+    findings = marked(in_racks(sorted(findings, key=_dearest), *sides), known, today)
+    findings = in_words(findings, why if consequence else None)
     assumptions = (*found.fabric.origin.assumptions, *((why,) if why else ()))
     notes = [note for side in (wired, design) if side is not None for note in side.origin.notes]
     rules = (*judged.rules, *(str(note) for note in notes if note.text.startswith(NOTHING_NEW)))
