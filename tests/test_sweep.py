@@ -96,6 +96,16 @@ def test_a_stopped_sweep_goes_on_from_its_checkpoint(tmp_path):
     assert [r.tobytes() for r in again] == [r.tobytes() for r in whole]
 
 
+@pytest.mark.parametrize("line", ["null", "[1]", '["x", 1]', '[1, {"data": 1}]', '[1, {"map": 5}]', "[null, 2]", "{}"])
+def test_a_damaged_line_of_a_checkpoint_is_done_again(tmp_path, line):
+    path = tmp_path / "sweep.jsonl"
+    whole = sweep(_stop_at, -1, list(range(4)), batch=2, seed=5, workers=1, checkpoint=path)
+    lines = path.read_text().split("\n")
+    path.write_text("\n".join([lines[0], lines[1], line, ""]))
+    after = sweep(_stop_at, -1, list(range(4)), batch=2, seed=5, workers=1, checkpoint=path)
+    assert [r.tobytes() for r in after] == [r.tobytes() for r in whole]
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -13,7 +13,7 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin
 
 from topo.errors import InputError
-from topo.output import plain
+from topo.output import plain, shorten
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -80,8 +80,7 @@ def kind_of_value(value: Any) -> str:
         return f"{len(value):,} keys with values" if value else "no keys"
     if isinstance(value, bool):
         return "true" if value else "false"
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    return shorten(repr(value))
 
 
 @dataclass(frozen=True)
@@ -270,8 +269,8 @@ def parse_document(text: str, path: str = "<text>") -> Document:
             reader.take(event)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        said += "; put a text that holds ': ' in quotes" if "mapping values" in said else ""
         said = ", ".join(part for part in (error.context, error.problem) if part)
+        said += "; put a text that holds ': ' in quotes" if "mapping values" in said else ""
         raise InputError(f"not valid YAML: {said}", path=path, line=mark.line + 1 if mark else None) from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1 if isinstance(error.position, int) else None

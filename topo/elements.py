@@ -107,7 +107,7 @@ class LinkTable(Table):
     )
     cable: NDArray[np.int32] = column(np.int32, "legs of one breakout share it; -1 a cable of its own", default=-1)
     length_m: NDArray[np.float64] = column(np.float64, "length; nan unknown", unit="m", default=np.nan)
-    evidence: Labels = column(Labels, "both ends, one end, one end taken as there, planned", default="planned")
+    evidence: Labels = column(Labels, "both ends; one end; one end, taken (for there); planned", default="planned")
     source: Labels = column(Labels, "file the link came from")
     line: NDArray[np.int32] = column(np.int32, "line in that file; 0 none", default=0)
 

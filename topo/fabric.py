@@ -26,6 +26,7 @@ from topo.elements import (
     kept_groups,
 )
 from topo.errors import FabricError, ParameterError
+from topo.output import shorten
 from topo.selection import Selector, matching_rows, selected_rows
 from topo.table import Array, Labels, check_rows, freeze, grouped_order
 
@@ -53,7 +54,7 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class LinkSet:
-    """Some links of a fabric by row and by name; iterates as :class:`Link`, longest-lived form of a cut.
+    """Some links of a fabric by row and by name, as a cut is told; iterates as :class:`Link`.
 
     >>> import topo
     >>> print(LinkSet.of(topo.fat_tree(4), [0])[0])
@@ -149,10 +150,9 @@ class State:
         """
         node_mask = np.ones(len(fabric.nodes), dtype=bool)
         node_mask[fabric.rows(nodes)] = False
+        down = np.asarray(links, dtype=None if np.size(links) else int)
         link_mask = np.ones(len(fabric.links), dtype=bool)
-        link_mask[check_rows(np.asarray(links, dtype=None if np.size(links) else int), len(fabric.links), "links")] = (
-            False
-        )
+        link_mask[check_rows(down, len(fabric.links), "links")] = False
         return cls(freeze(node_mask), freeze(link_mask), None)
 
     def link_mask(self, fabric: Fabric) -> NDArray[np.bool_]:
@@ -364,7 +364,7 @@ def expect_fabric(value: object) -> None:
     if isinstance(value, Fabric):
         return
     if isinstance(value, str):
-        short = value if len(value) <= 60 else value[:57] + "..."
+        short = shorten(value)
         raise ParameterError(f"a Fabric is wanted, not the text {short!r}; pass topo.load({short!r})")
     raise ParameterError(f"a Fabric is wanted, not {type(value).__name__}; topo.load and the builders make one")
 

@@ -15,7 +15,8 @@ from topo.fabric import Fabric, Note
 from topo.output import shorten
 from topo.result import Result, Row
 from topo.table import Labels
-from topo.units import format_number, parse_gbps
+from topo.units import parse_gbps
+from topo.view.text import natural_key, plural
 
 if TYPE_CHECKING:
     from topo.spec.model import Spec
@@ -60,7 +61,7 @@ class Catalog(Result):
         """A line for each fabric, under a line for each operator."""
         rows = []
         for operator, entries in self.by_operator().items():
-            rows.append(Row(operator, f"{len(entries):,} {'fabric' if len(entries) == 1 else 'fabrics'}"))
+            rows.append(Row(operator, plural(len(entries), "fabric")))
             rows += [Row(f"  {entry.name}", _entry_text(entry)) for entry in entries]
         return rows
 
@@ -83,13 +84,8 @@ class Catalog(Result):
 def _entry_text(entry: CatalogEntry) -> str:
     numbers = (entry.n_endpoints, entry.n_switches, entry.n_tiers, entry.n_planes)
     counts = zip(numbers, ("endpoint", "switch", "tier", "plane"), strict=True)
-    known = [_counted(number, word) for number, word in counts if number is not None]
+    known = [plural(number, word) for number, word in counts if number is not None]
     return f"{entry.title}; {', '.join(known)}" if known else entry.title
-
-
-def _counted(number: int, word: str) -> str:
-    plural = word + ("es" if word.endswith("ch") else "s")
-    return f"{format_number(number)} {word if number == 1 else plural}"
 
 
 def _operator_order(name: str) -> tuple[bool, str]:
@@ -104,16 +100,8 @@ def fabrics_folder() -> Path:
 
 
 def _catalog_paths() -> dict[str, Path]:
-    return {path.stem: path for path in sorted(fabrics_folder().glob("*.yaml"), key=lambda path: _natural(path.stem))}
-
-
-def _natural(name: str) -> list[tuple[int, str]]:
-    """Sort key that puts 2su before 16su."""
-    pieces = []
-    for piece in name.split("-"):
-        digits = "".join(letter for letter in piece if letter.isdigit())
-        pieces.append((int(digits) if digits and piece[0].isdigit() else -1, piece))
-    return pieces
+    paths = sorted(fabrics_folder().glob("*.yaml"), key=lambda path: natural_key(path.stem))
+    return {path.stem: path for path in paths}
 
 
 def catalog() -> Catalog:

@@ -198,10 +198,9 @@ class _Store:
                     path=str(path),
                 )
         found = {}
-        for line in lines[1:]:
-            entry = _parse(line)  # a line cut off by a crash is no entry; its batch is done again
-            if isinstance(entry, list) and len(entry) == 2:
-                found[int(entry[0])] = _decoded(entry[1])
+        for entry in map(_entry, lines[1:]):
+            if entry is not None:
+                found[entry[0]] = entry[1]
         if lines[-1]:
             # A cut line must not swallow the next entry.
             with path.open("a", encoding="utf-8") as file:
@@ -221,6 +220,15 @@ def _parse(line: str) -> Any:
     try:
         return json.loads(line)
     except ValueError:
+        return None
+
+
+def _entry(line: str) -> tuple[int, Any] | None:
+    """Number and result of a batch; None for a line that a crash cut off, whose batch is done again."""
+    try:
+        number, result = json.loads(line)
+        return int(number), _decoded(result)
+    except (ValueError, TypeError, KeyError):
         return None
 
 

@@ -304,7 +304,10 @@ def _fill(table: str, name: str, spec: Column, value: Any, n: int) -> Any:
         if spec.default is None:
             raise FabricError(f"{table}.{name} must be given")
         return repeated(spec.default, n, spec.dtype)
-    array = freeze(value, spec.dtype)
+    try:
+        array = freeze(value, spec.dtype)
+    except FabricError as error:
+        raise FabricError(f"{table}.{name}: {error}") from None
     if array.ndim != 1:
         raise FabricError(f"{table}.{name} has {array.ndim} dimensions; a column has one")
     return array

@@ -14,6 +14,7 @@ __all__ = [
     "format_number",
     "format_range",
     "infiniband_gbps",
+    "lane_gbps",
     "parse_gbps",
 ]
 
@@ -35,6 +36,9 @@ SDR, DDR and QDR are 8b/10b coded and carry 80 % of it; FDR10 and later use 64b/
 
 MOST_GBPS = 1e6
 """Fastest link that is believed, one direction: 1 Pb/s, over a hundred times what is sold."""
+
+_SIGNAL_GBPS = {10.3125: 10.0, 14.0625: 14.0, 25.78125: 25.0, 26.5625: 25.0, 53.125: 50.0, 106.25: 100.0, 212.5: 200.0}
+"""Nominal rate of a lane by the rate of its signal, coding counted, where the two differ."""
 
 _IB = re.compile(r"\s*(\d+)\s*[xX]\s*([A-Za-z]+\d*)\s*\Z")
 _RATE = re.compile(r"\s*(\d+(?:\.\d+)?|\.\d+)\s*([A-Za-z/ ]*?)\s*\Z")
@@ -83,6 +87,16 @@ def infiniband_gbps(token: str) -> float:
     if lanes not in (1, 2, 4, 8, 12):
         raise ParameterError(f"{token!r}: {lanes} lanes is not an InfiniBand width; known: 1, 2, 4, 8, 12")
     return lanes * IB_LANE_GBPS[generation]
+
+
+def lane_gbps(signal_gbps: float) -> float | None:
+    """Nominal Gb/s of an InfiniBand lane by the rate of its signal; None where no generation has it.
+
+    >>> lane_gbps(25.78125), lane_gbps(106.25), lane_gbps(50.0), lane_gbps(31.0)
+    (25.0, 100.0, 50.0, None)
+    """
+    nominal = _SIGNAL_GBPS.get(signal_gbps, signal_gbps)
+    return nominal if nominal in IB_LANE_GBPS.values() else None
 
 
 def parse_gbps(text: str | float) -> float:

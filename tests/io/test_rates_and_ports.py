@@ -11,8 +11,8 @@ from format_samples import SAMPLES
 from topo.io import fabric_of_text
 from topo.io.cables import Rate
 from topo.io.halves import MISSING, STATED, UNKNOWN
-from topo.io.iblinkinfo import lane_gbps
 from topo.io.port_names import PortPlace, cage_of, host_port, place_of_port, side_of_port
+from topo.units import lane_gbps
 
 RATES = {
     "1xSDR": 2.5,

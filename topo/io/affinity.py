@@ -93,7 +93,7 @@ def affinity_of_text(text: str, source: str = "") -> Affinity:
     rows: dict[str, tuple[int, list[str]]] = {}
     names: dict[str, str] = {}
     for number, line in lines:
-        words = line.replace(" X ", " X ").split()
+        words = line.split()
         named = _NIC_NAME.match(line)
         if named:
             names[named[1]] = named[2]
@@ -177,11 +177,7 @@ def affinity_of_fabric(fabric: Fabric, host: str | None = None) -> Affinity:
     for i, a in enumerate(chains):
         for j, b in enumerate(chains):
             rank[i, j] = 0 if i == j else _between(fabric, a, b)
-    scale_up = fabric.links.kind.is_any("scale_up")
-    joined: dict[int, int] = {}
-    for a, b in zip(fabric.link_a[scale_up].tolist(), fabric.link_b[scale_up].tolist(), strict=True):
-        joined[a], joined[b] = joined.get(a, 0) + 1, joined.get(b, 0) + 1
-    _mark_scale_up(fabric, devices, len(gpus), joined, rank, links)
+    _mark_scale_up(fabric, gpus, rank, links)
     names = tuple(nodes.name[devices].tolist())
     titles = tuple([f"GPU{i}" for i in range(len(gpus))] + [f"NIC{i}" for i in range(len(nics))])
     numa = np.array([_numa_of(fabric, chain) for chain in chains], np.int16)
@@ -227,28 +223,25 @@ def _between(fabric: Fabric, a: list[int], b: list[int]) -> int:
     return CLOSENESS.index("PIX" if bridges <= 1 else "PXB")
 
 
-def _mark_scale_up(
-    fabric: Fabric, devices: Array, n_gpus: int, joined: dict[int, int], rank: Array, links: Array
-) -> None:
+def _mark_scale_up(fabric: Fabric, gpus: Array, rank: Array, links: Array) -> None:
+    """Set the pairs of accelerators, the first rows of the table, that scale-up links join: straight or by chips."""
     scale_up = fabric.links.kind.is_any("scale_up")
     ends = np.stack([fabric.link_a[scale_up], fabric.link_b[scale_up]])
-    place = {int(row): i for i, row in enumerate(devices[:n_gpus])}
-    switched = [
-        int(row)
-        for row in devices[:n_gpus]
-        if fabric.nodes.kind.is_any("scale_up_switch")[ends].any() and int(row) in joined
-    ]
+    place = {int(row): i for i, row in enumerate(gpus)}
+    near = CLOSENESS.index("NV")
     for a, b in ends.T.tolist():
         if a in place and b in place:
             i, j = place[a], place[b]
-            rank[i, j] = rank[j, i] = CLOSENESS.index("NV")
+            rank[i, j] = rank[j, i] = near
             links[i, j] += 1
             links[j, i] += 1
-    for a in switched:
-        for b in switched:
-            if a != b:
-                i, j = place[a], place[b]
-                rank[i, j], links[i, j] = CLOSENESS.index("NV"), min(joined[a], joined[b])
+    if not fabric.nodes.kind.is_any("scale_up_switch")[ends].any():
+        return
+    joined = np.bincount(ends.ravel(), minlength=len(fabric.nodes))[gpus].tolist()
+    for i, mine in enumerate(joined):
+        for j, theirs in enumerate(joined):
+            if i != j and mine and theirs:
+                rank[i, j], links[i, j] = near, min(mine, theirs)
 
 
 def _numa_of(fabric: Fabric, chain: list[int]) -> int:

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from topo.errors import place_in
 from topo.fabric import FORWARDS_ALL, FORWARDS_NOTHING, Fabric, LinkTable, NodeTable, Origin, PortTable
-from topo.io.descriptions import natural_key
 from topo.io.halves import ONE_END, Joined, join_halves, usual_rate
 from topo.io.infer import infer_structure
 from topo.io.port_names import cage_of, host_port
 from topo.io.rates import NO_RATES
 from topo.table import Array, Labels
+from topo.view.text import natural_key
 
 if TYPE_CHECKING:
     from topo.io.cables import CableBook

@@ -8,16 +8,16 @@ from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from topo.errors import FormatError
+from topo.errors import FormatError, ParameterError
 from topo.fabric import Fabric
 from topo.io.descriptions import MAX_NAME, clean
 from topo.io.halves import MISSING, STATED, UNKNOWN
 from topo.io.node_kinds import kind_of_name, kind_of_role
 from topo.io.notes import NoteBook, quoted
 from topo.io.port_names import side_of_port
-from topo.units import parse_gbps
+from topo.units import lane_gbps, parse_gbps
 
-__all__ = ["LINK_KINDS", "NODE_COLUMNS", "CableBook", "Rate"]
+__all__ = ["NODE_COLUMNS", "CableBook", "Rate"]
 
 _LANES = re.compile(
     r"\s*(?:(?P<width>1|2|4|8|12)\s*x\s+(?P<lane>\d{1,3}(?:\.\d{1,5})?)\s*gbps"
@@ -26,16 +26,10 @@ _LANES = re.compile(
 )
 """Lanes times the signal of a lane, and names of a generation with the rate of the port."""
 
-_SIGNALS = {10.3125: 10.0, 14.0625: 14.0, 25.78125: 25.0, 26.5625: 25.0, 53.125: 50.0, 106.25: 100.0, 212.5: 200.0}
-
 _KINDS = frozenset({
     "switch", "host", "router", "storage_switch", "nic", "accelerator", "manager", "unknown",
     "scale_up_switch", "pcie_switch", "cpu", "aggregation", "memory", "optical_switch",
 })  # fmt: skip
-
-LINK_KINDS = ("scale_out", "access", "scale_up", "host_io", "storage", "management", "internal")
-
-"""Kinds of links that an edge's attribute ``kind`` may state."""
 
 NODE_COLUMNS = (
     "uid", "host", "domain", "rail", "plane", "pod", "rack", "rack_unit", "chassis", "part", "coordinates",
@@ -60,8 +54,6 @@ class Rate:
         >>> Rate.of("400G").gbps, Rate.of("40000", default_unit="M").gbps, Rate.of("").status == MISSING
         (400.0, 40.0, True)
         """
-        from topo.errors import ParameterError
-
         if text is None or isinstance(text, bool) or (isinstance(text, str) and not text.strip()):
             return cls()
         try:
@@ -324,7 +316,7 @@ def _lanes_gbps(text: str) -> float:
     if found is None or found["port"]:
         return float(found["port"]) if found else float("nan")
     lane = float(found["lane"])
-    return int(found["width"]) * _SIGNALS.get(lane, lane)
+    return int(found["width"]) * (lane_gbps(lane) or lane)
 
 
 def _is_number(text: str, below: int) -> bool:

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from topo.view.text import natural_key
+
 __all__ = [
     "MAX_NAME",
     "HostNames",
@@ -28,7 +30,6 @@ _UNNAMED = re.compile(
     re.IGNORECASE,
 )
 _UNIT = re.compile(r"U\d+\Z")
-_DIGITS = re.compile(r"(\d+)")
 _SAME_DEVICE = 3
 
 
@@ -42,18 +43,6 @@ def clean(text: str) -> str:
     if not name.isprintable():
         name = "".join(letter if letter.isprintable() else "\ufffd" for letter in name)
     return name[:MAX_NAME]
-
-
-def natural_key(text: str) -> tuple[tuple[int, int, str], ...]:
-    """Sort key that puts mlx5_10 after mlx5_9.
-
-    >>> sorted(["ibp203s0f0", "ibp21s0f0", "ibp11s0f0"], key=natural_key)
-    ['ibp11s0f0', 'ibp21s0f0', 'ibp203s0f0']
-    """
-    pieces = _DIGITS.split(text)
-    return tuple(
-        (1, int(piece), piece) if piece.isdecimal() and piece.isascii() else (0, 0, piece) for piece in pieces if piece
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,11 @@ from itertools import pairwise
 
 from topo.errors import FormatError
 from topo.fabric import Fabric
-from topo.io.cables import LINK_KINDS, CableBook, Rate
+from topo.io.cables import CableBook, Rate
 from topo.io.graphs import length_of
 from topo.io.notes import quoted
 from topo.io.port_names import expand_ports, place_of_port, side_of_port
+from topo.network import LINK_KINDS
 
 __all__ = ["is_dot", "read_dot"]
 

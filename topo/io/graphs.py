@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from topo.errors import FormatError
 from topo.fabric import Fabric
-from topo.io.cables import LINK_KINDS, CableBook, Rate
+from topo.io.cables import CableBook, Rate
 from topo.io.halves import UNKNOWN
 from topo.io.json_text import looks_like_json, parse_json
 from topo.io.notes import quoted
 from topo.io.xml_text import local_name, parse_xml
+from topo.network import LINK_KINDS
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -180,14 +181,13 @@ def _one_way(book: CableBook, graph: _Graph) -> list[tuple[str, str, Mapping[str
 
 def _rate(data: Mapping[str, str]) -> Rate:
     for key in _RATE_KEYS:
+        if data.get(key) and key != "LinkSpeedRaw":
+            return Rate.of(data[key])
         if data.get(key):
-            rate = Rate.of(data[key])
-            if key == "LinkSpeedRaw":
-                try:
-                    return Rate.of(float(data[key]) / 1e9)
-                except ValueError:
-                    return Rate(status=UNKNOWN)
-            return rate
+            try:
+                return Rate.of(float(data[key]) / 1e9)
+            except ValueError:
+                return Rate(status=UNKNOWN)
     speed, unit = data.get("LinkSpeed", ""), data.get("LinkSpeedUnits", "")
     if speed:
         return Rate.of(speed, default_unit=unit)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from topo.errors import InputError
+from topo.io.notes import quoted
 
 __all__ = ["MOST_HOSTS", "expand_hosts", "fold_hosts", "split_hosts"]
 
@@ -34,7 +35,9 @@ def expand_hosts(text: str, *, path: str | None = None, line: int | None = None)
     try:
         return [str(name) for name in NodeSet(",".join(pieces), resolver=RESOLVER_NOGROUP)]
     except (NodeSetException, RangeSetException, ValueError, AssertionError) as error:  # it asserts ranges below 10^9
-        raise InputError(f"host list {_shown(text)}: {' '.join(str(error).split())}", path=path, line=line) from None
+        raise InputError(
+            f"host list {quoted(text, 60)}: {' '.join(str(error).split())}", path=path, line=line
+        ) from None
 
 
 def split_hosts(text: str, *, path: str | None = None, line: int | None = None) -> list[str]:
@@ -47,7 +50,7 @@ def split_hosts(text: str, *, path: str | None = None, line: int | None = None) 
     """
 
     def refuse(position: int, said: str) -> InputError:
-        return InputError(f"host list {_shown(text)}: {said} at character {position + 1}", path=path, line=line)
+        return InputError(f"host list {quoted(text, 60)}: {said} at character {position + 1}", path=path, line=line)
 
     if not _ALLOWED.match(text):
         at = next(i for i, letter in enumerate(text) if not _ALLOWED.match(letter))
@@ -115,12 +118,8 @@ def fold_hosts(names: Iterable[str]) -> str:
     listed = list(names)
     for name in listed:
         if not name or not _ALLOWED.match(name) or set(name) & set("[],"):
-            raise InputError(f"{_shown(name)} is no host name that a host list can hold")
+            raise InputError(f"{quoted(name, 60)} is no host name that a host list can hold")
     try:
         return str(NodeSet.fromlist(listed, resolver=RESOLVER_NOGROUP))
     except (NodeSetException, RangeSetException, ValueError, AssertionError) as error:
         raise InputError(f"these hosts fit no host list: {' '.join(str(error).split())}") from None
-
-
-def _shown(text: str) -> str:
-    return repr(text if len(text) <= 60 else text[:57] + "...")

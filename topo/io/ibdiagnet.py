@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from topo.errors import FormatError
 from topo.fabric import Fabric
 from topo.io.halves import MISSING, STATED, UNKNOWN
-from topo.io.iblinkinfo import SWITCH_NAME, finish_dump, lane_gbps
+from topo.io.iblinkinfo import SWITCH_NAME, finish_dump
 from topo.io.ibnetdiscover import MAX_PORT, Dump
 from topo.io.notes import NoteBook, quoted
+from topo.units import IB_LANE_GBPS, lane_gbps
 
 __all__ = ["is_db_csv", "is_net_dump", "read_db_csv", "read_net_dump"]
 
@@ -22,8 +23,6 @@ _WIDTH = re.compile(r"(\d{1,2})x\Z", re.IGNORECASE)
 _SECTION = re.compile(r"START_(\w+)\s*\Z")
 _LONGEST_LINE = 65_536
 _DEFAULT = ("#", "ib#", "sta", "physsta", "mtu", "lwa", "lsa", "fec mode", "retran", "neighbor guid", "n#", "nlid")
-_SPEED_WORDS = {"sdr": 2.5, "ddr": 5.0, "qdr": 10.0, "fdr10": 10.0, "fdr": 14.0, "edr": 25.0, "hdr": 50.0}
-_SPEED_WORDS |= {"ndr": 100.0, "xdr": 200.0}
 _WIDTH_BITS = {1: 1, 2: 4, 4: 8, 8: 12, 16: 2}
 _SPEED_BITS = {1: 2.5, 2: 5.0, 4: 10.0, 0x100: 14.0, 0x200: 25.0, 0x400: 50.0, 0x800: 100.0, 0x10000: 10.0}
 _KIND = {"1": "H", "2": "S", "3": "R"}
@@ -151,9 +150,9 @@ def _rate(width: str, lane: str) -> tuple[float, int]:
     lanes = _WIDTH.match(width)
     if not width and not lane:
         return float("nan"), MISSING
-    word = lane.lower().removesuffix("gbps").strip()
+    word = lane.upper().removesuffix("GBPS").strip()
     try:
-        each = _SPEED_WORDS.get(word) or lane_gbps(float(word))
+        each = IB_LANE_GBPS.get(word) or lane_gbps(float(word))
     except ValueError:
         each = None
     if lanes is None or each is None:

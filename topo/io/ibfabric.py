@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topo.fabric import FORWARDS_ALL, FORWARDS_NOTHING, Fabric, LinkTable, NodeTable, Origin, PortTable
-from topo.io.descriptions import MAX_NAME, HostNames, clean, host_names, natural_key, switch_names
+from topo.io.descriptions import MAX_NAME, HostNames, clean, host_names, switch_names
 from topo.io.halves import ONE_END, UNKNOWN, Joined, join_halves, usual_rate
 from topo.io.infer import infer_structure
 from topo.io.rates import NO_RATES
 from topo.table import Array, Labels
+from topo.view.text import natural_key
 
 if TYPE_CHECKING:
     from topo.io.ibnetdiscover import Dump

@@ -10,8 +10,9 @@ from topo.fabric import Fabric
 from topo.io.halves import MISSING, STATED, UNKNOWN
 from topo.io.ibnetdiscover import MAX_PORT, Dump
 from topo.io.notes import NoteBook, quoted
+from topo.units import lane_gbps
 
-__all__ = ["SWITCH_NAME", "finish_dump", "is_iblinkinfo", "lane_gbps", "read_iblinkinfo"]
+__all__ = ["SWITCH_NAME", "finish_dump", "is_iblinkinfo", "read_iblinkinfo"]
 
 _HEAD = re.compile(r"(?P<kind>Switch|CA|RT|Router)\s*:?\s+(?:0x(?P<guid>[0-9a-f]{1,16})\s+)?(?P<name>.*?):?\s*\Z", re.I)
 _NEAR = re.compile(
@@ -29,19 +30,6 @@ SWITCH_NAME = re.compile(r"MF0;|Switch(?:X|IB)|Quantum|Infiniscale", re.IGNORECA
 """Descriptions that only switches bear."""
 
 _LONGEST_LINE = 4096
-_LANES = {
-    2.5: 2.5, 5.0: 5.0, 10.0: 10.0, 10.3125: 10.0, 14.0625: 14.0, 25.78125: 25.0, 26.5625: 25.0, 53.125: 50.0,
-    106.25: 100.0, 212.5: 200.0, 14.0: 14.0, 25.0: 25.0, 50.0: 50.0, 100.0: 100.0, 200.0: 200.0,
-}  # fmt: skip
-
-
-def lane_gbps(signal_gbps: float) -> float | None:
-    """Nominal Gb/s of a lane by the rate of its signal; None where no generation has it.
-
-    >>> lane_gbps(25.78125), lane_gbps(106.25), lane_gbps(31.0)
-    (25.0, 100.0, None)
-    """
-    return _LANES.get(signal_gbps)
 
 
 @dataclass(frozen=True, slots=True)

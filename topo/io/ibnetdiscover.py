@@ -149,11 +149,9 @@ def read_ibnetdiscover(text: str, source: str = "") -> Fabric:
 
     A node is its GUID, compared as a number; its description is only a name. Each cable is reported from both
     ends and becomes one link; a cable that only one end reports has evidence ``one end``. Rates are nominal,
-    lanes times
-    :data:`topo.units.IB_LANE_GBPS`; nan where the line states none or an unknown one. Host adapters are
-    endpoints of kind ``nic``; aggregation (SHARP) nodes are not. Tiers, rails, pods and planes are inferred
-    from the wiring by
-    :func:`topo.io.infer.infer_structure`. Every line that was not used has a note in ``origin.notes``.
+    lanes times :data:`topo.units.IB_LANE_GBPS`; nan where the line states none or an unknown one. Host adapters are
+    endpoints of kind ``nic``; aggregation (SHARP) nodes are not. Tiers, rails, pods and planes are inferred from the
+    wiring by :func:`topo.io.infer.infer_structure`. Every line that was not used has a note in ``origin.notes``.
 
     Cost: one pass over the lines, about 15 microseconds a link.
 

@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topo.fabric import Fabric, Note
-from topo.io.descriptions import natural_key
 from topo.io.infer_rails import rails_of
 from topo.io.infer_tiers import Wiring, components, switch_tiers
 from topo.table import Array, Labels
-from topo.view.text import plural
+from topo.view.text import natural_key, plural
 
 __all__ = ["infer_structure", "pods_of"]
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from topo.errors import ParameterError
 from topo.fabric import Fabric, LinkTable, Note, PortTable
-from topo.io.descriptions import natural_key
 from topo.io.infer import infer_structure
 from topo.table import Array, Labels, appended
+from topo.view.text import natural_key
 
 __all__ = ["NOTHING_NEW", "one_fabric"]
 

@@ -9,6 +9,7 @@ from topo.output import plain
 
 __all__ = ["escape_xml", "natural_key", "plural", "sentence", "shorten", "wrapped"]
 
+_DIGITS = re.compile(r"([0-9]+)")
 _WORDS = {
     "leaf": "leaves",
     "switch": "switches",
@@ -67,8 +68,8 @@ def natural_key(text: str) -> tuple[tuple[int, int, str], ...]:
     >>> sorted(["leaf-10", "leaf-2"], key=natural_key)
     ['leaf-2', 'leaf-10']
     """
-    pieces = re.split(r"([0-9]+)", text)
-    return tuple((1, int(piece), "") if piece[:1].isdigit() else (0, 0, piece) for piece in pieces)
+    pieces = _DIGITS.split(text)
+    return tuple((1, int(piece), piece) if piece[:1].isdigit() else (0, 0, piece) for piece in pieces if piece)
 
 
 def plural(number: int, word: str) -> str:
