@@ -10,7 +10,7 @@ from topo.errors import FormatError
 from topo.fabric import Fabric
 from topo.io.cables import CableBook
 from topo.io.notes import quoted
-from topo.io.yaml_text import mapping_document
+from topo.io.yaml_text import mapping_document, misshapen
 
 __all__ = ["is_containerlab", "is_netlab", "read_containerlab", "read_netlab"]
 
@@ -50,7 +50,7 @@ def read_containerlab(text: str, source: str = "") -> Fabric:
     document = mapping_document(text, source, "a containerlab file")
     value = document.value.get("topology")
     if not isinstance(value, dict) or not isinstance(value.get("links"), list):
-        raise _wrong(document, ("topology",), "keys nodes: and links: are wanted here")
+        raise misshapen(document, ("topology",), "keys nodes: and links: are wanted here")
     book = CableBook(source, "read_containerlab")
     nodes = value.get("nodes") if isinstance(value.get("nodes"), dict) else {}
     default = value.get("defaults") if isinstance(value.get("defaults"), dict) else {}
@@ -64,7 +64,7 @@ def read_containerlab(text: str, source: str = "") -> Fabric:
     for i, link in enumerate(value["links"]):
         place = ("topology", "links", i)
         if not isinstance(link, dict) or not isinstance(link.get("endpoints"), list) or len(link["endpoints"]) != 2:
-            raise _wrong(document, place, f"a link has two endpoints, this is {kind_of_value(link)}")
+            raise misshapen(document, place, f"a link has two endpoints, this is {kind_of_value(link)}")
         line = document.line((*place, "endpoints"))
         ends = [_end(document, (*place, "endpoints", j), each) for j, each in enumerate(link["endpoints"])]
         if any(node in _OUTSIDE and node not in (nodes or {}) for node, _ in ends):
@@ -82,11 +82,6 @@ def read_containerlab(text: str, source: str = "") -> Fabric:
     return book.to_fabric(str(document.value.get("name") or ""))
 
 
-def _wrong(document: Document, place: Place, said: str) -> FormatError:
-    key = ".".join(str(step) for step in place if isinstance(step, str))
-    return FormatError(f"{key}: {said}", path=document.path or None, line=document.line(place))
-
-
 def _end(document: Document, place: Place, value: Any) -> tuple[str, str]:
     if isinstance(value, dict):
         node, port = value.get("node"), value.get("interface")
@@ -96,7 +91,7 @@ def _end(document: Document, place: Place, value: Any) -> tuple[str, str]:
         name, colon, label = value.partition(":")
         if name and colon and label:
             return name, label
-    raise _wrong(document, place, f"{quoted(str(value), 40)} is no node:interface")
+    raise misshapen(document, place, f"{quoted(str(value), 40)} is no node:interface")
 
 
 def read_netlab(text: str, source: str = "") -> Fabric:
@@ -110,7 +105,7 @@ def read_netlab(text: str, source: str = "") -> Fabric:
     links, nodes = document.value.get("links"), document.value.get("nodes")
     needs = "netlab has to expand it first; give the output of netlab create -o yaml"
     if not isinstance(links, list) or not isinstance(nodes, dict):
-        raise _wrong(document, ("links",), f"no list of links beside nodes; {needs}")
+        raise misshapen(document, ("links",), f"no list of links beside nodes; {needs}")
     book = CableBook(source, "read_netlab")
     for name, said in nodes.items():
         role = str(said.get("role") or "") if isinstance(said, dict) else ""
@@ -122,7 +117,7 @@ def read_netlab(text: str, source: str = "") -> Fabric:
         ends = link.get("interfaces") if isinstance(link, dict) else None
         line = document.line(place)
         if not isinstance(ends, list) or not all(isinstance(end, dict) and end.get("ifname") for end in ends):
-            raise _wrong(document, place, f"a link without interfaces that have a node: and an ifname:; {needs}")
+            raise misshapen(document, place, f"a link without interfaces that have a node: and an ifname:; {needs}")
         if len(ends) != 2:
             said = f"{len(ends)} nodes: {', '.join(str(end.get('node')) for end in ends[:6])}"
             book.notes.add("shared segment, not a cable; left out", said, line, severity="warning")

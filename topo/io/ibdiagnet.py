@@ -11,7 +11,7 @@ from topo.fabric import Fabric
 from topo.io.halves import MISSING, STATED, UNKNOWN
 from topo.io.iblinkinfo import SWITCH_NAME, finish_dump
 from topo.io.ibnetdiscover import MAX_PORT, Dump
-from topo.io.notes import NoteBook, quoted
+from topo.io.notes import NoteBook
 from topo.units import IB_LANE_GBPS, lane_gbps
 
 __all__ = ["is_db_csv", "is_net_dump", "read_db_csv", "read_net_dump"]
@@ -131,8 +131,7 @@ def _net_row(
     if far == known:
         dump.describe(far, said, number)
     end = far * 256 + far_port
-    if near == end:
-        dump.notes.add("port that names itself as its far end; not a link", quoted(line), number, severity="warning")
+    if dump.is_itself(near, end, line, number):
         return True
     gbps, status = _rate(cell("lwa"), cell("lsa"))
     dump.add_half(near, end, gbps, status, number)
@@ -258,9 +257,7 @@ def _csv_link(
         ends.append((dump.node(letter, f"{letter}-{guid:016x}", number) * 256 + port, (guid, port)))
     dump.understood += 1
     (near, here), (far, there) = ends
-    if near == far:
-        said = " ".join(row.values())
-        dump.notes.add("port that names itself as its far end; not a link", quoted(said), number, severity="warning")
+    if dump.is_itself(near, far, " ".join(row.values()), number):
         return
     open_rate = (float("nan"), MISSING)
     dump.add_half(near, far, *rates.get(here, open_rate), number)

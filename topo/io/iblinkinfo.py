@@ -172,8 +172,7 @@ def _read_link(nodes: _Nodes, line: str, number: int) -> None:
         return
     other = _End(far["guid"] or "", int(far["lid"]), int(far["port"]), far["name"])
     a, b = row * 256 + end.port, nodes.far(other, number) * 256 + other.port
-    if a == b:
-        dump.notes.add("port that names itself as its far end; not a link", quoted(line), number, severity="warning")
+    if dump.is_itself(a, b, line, number):
         return
     if "Could be" in far["rest"]:
         said = f"{name.strip()} port {end.port}: {' '.join(far['rest'].strip('() ').split())}"

@@ -113,6 +113,13 @@ class Dump:
         self.status.append(status)
         self.half_line.append(line)
 
+    def is_itself(self, near: int, far: int, text: str, line: int) -> bool:
+        """Whether a port names itself as its far end, which is no link and noted."""
+        if near == far:
+            said = "port that names itself as its far end; not a link"
+            self.notes.add(said, quoted(text), line, severity="warning")
+        return near == far
+
     def sort_nodes(self) -> None:
         """Nodes with a record first, in the order of their records, then those that are only named."""
         order = np.lexsort((np.array(self.line), ~np.array(self.seen)))
@@ -272,8 +279,7 @@ def _read_cable(dump: Dump, cable: re.Match[str], line: str, number: int) -> Non
     if far == known:
         dump.describe(far, _between_quotes(tail), number)
     near = dump.current * 256 + near_port
-    if near == far * 256 + far_port:
-        dump.notes.add("port that names itself as its far end; not a link", quoted(line), number, severity="warning")
+    if dump.is_itself(near, far * 256 + far_port, line, number):
         return
     rate = dump.rates.get(tail[tail.rfind(" ") + 1 :])
     if rate is not None:
@@ -321,8 +327,7 @@ def _read_report(dump: Dump, report: re.Match[str], line: str, number: int) -> N
         if not dump.description[node]:
             dump.describe(node, name, number)
     near, end = row * 256 + port, other * 256 + int(far[3])
-    if near == end:
-        dump.notes.add("port that names itself as its far end; not a link", quoted(line), number, severity="warning")
+    if dump.is_itself(near, end, line, number):
         return
     gbps, status = _rate(dump, f"{report[5]}{report[6] or ''}")
     dump.add_half(near, end, gbps, status, number)

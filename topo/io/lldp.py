@@ -68,7 +68,8 @@ def read_lldp_files(texts: Sequence[tuple[str, str]], *, hosts: Sequence[str] = 
                 )
             told[device], file_of[device] = listed, source
     if not any(told.values()):
-        book.refuse_misread("LLDP neighbours") if book.odd else None
+        if book.odd:
+            book.refuse_misread("LLDP neighbours")
         raise FormatError("no LLDP neighbour in it; give the output of the device as JSON", path=first or None)
     if len(texts) > 1:
         book.notes.add(f"{len(texts)} files, a device each")

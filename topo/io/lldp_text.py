@@ -5,15 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from topo.errors import FormatError
 from topo.io.cables import CableBook
 from topo.io.lldp_heard import Heard, heard
-from topo.io.xml_text import local_name, parse_xml
-
-if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element
+from topo.io.xml_text import child_of, local_name, parse_xml, text_in
 
 __all__ = ["is_lldp_text", "is_lldp_xml", "text_outputs", "xml_neighbours"]
 
@@ -75,18 +71,9 @@ def xml_neighbours(book: CableBook, device: str, text: str, source: str) -> Iter
         raise FormatError("XML that is not lldpctl's; its root is <lldp>", path=source or None)
     for interface in root.iter():
         if local_name(interface) == "interface":
-            chassis, port = _child(interface, "chassis"), _child(interface, "port")
-            name = _said(chassis, "name") or _said(chassis, "id")
-            yield from heard(book, device, interface.get("name"), name, _said(port, "id"), _said(port, "descr"))
-
-
-def _child(element: Element | None, tag: str) -> Element | None:
-    return next((child for child in element if local_name(child) == tag), None) if element is not None else None
-
-
-def _said(element: Element | None, tag: str) -> str:
-    found = _child(element, tag)
-    return (found.text or "") if found is not None else ""
+            chassis, port = child_of(interface, "chassis"), child_of(interface, "port")
+            name = text_in(chassis, "name") or text_in(chassis, "id")
+            yield from heard(book, device, interface.get("name"), name, text_in(port, "id"), text_in(port, "descr"))
 
 
 @dataclass(slots=True)

@@ -20,16 +20,20 @@ from topo.table import Labels
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-__all__ = ["XGMI_GBPS", "is_nccl", "nvlink_gbps", "read_nccl"]
+__all__ = ["PCIE_CODING", "XGMI_GBPS", "is_nccl", "nvlink_gbps", "read_nccl"]
 
 _SYSTEM = re.compile(r"<(?:system|graphs)\b[^>]*>")
 _GT = re.compile(r"\s*(\d{1,4}(?:\.\d{1,3})?)\s*GT/s", re.IGNORECASE)
-_CODING = {2.5: 0.8, 5.0: 0.8, 8.0: 128 / 130, 16.0: 128 / 130, 32.0: 128 / 130, 64.0: 242 / 256}
+PCIE_CODING = {2.5: 0.8, 5.0: 0.8, 8.0: 128 / 130, 16.0: 128 / 130, 32.0: 128 / 130, 64.0: 242 / 256}
+"""Share of a PCIe lane's transfers (GT/s) that carries data, by generation."""
+
 XGMI_GBPS = {
     **dict.fromkeys(("908", "gfx908"), 368.0),
     **dict.fromkeys(("910", "90a", "gfx90a"), 400.0),
     **dict.fromkeys(("940", "gfx940", "gfx941", "gfx942"), 512.0),
 }
+"""Nominal rate of one xGMI link, one direction, by the generation (``gcn``) of the accelerator."""
+
 _ACCELERATOR = ("0x0302", "0x0380", "0x1200", "0x0300")
 _ADAPTER = ("0x0200", "0x0207", "0x0280")
 _BRIDGE = "0x0604"
@@ -161,7 +165,7 @@ def _pci(host: _Host, element: Element, parent: int) -> int:
 def _pcie_gbps(host: _Host, element: Element, bus: str) -> float:
     speed, width = element.get("link_speed") or "", _number(element.get("link_width"))
     found = _GT.match(speed)
-    coding = _CODING.get(float(found[1])) if found else None
+    coding = PCIE_CODING.get(float(found[1])) if found else None
     if found is None or coding is None or width < 1:
         if speed.strip() or element.get("link_width"):
             host.notes.add("PCIe rate not understood", f"{bus[:40]} {quoted(speed, 30)} x{width}")

@@ -6,12 +6,12 @@ import re
 from typing import Any
 
 from topo.document import Document, Place, kind_of_value, parse_document
-from topo.errors import FormatError
 from topo.fabric import Fabric
 from topo.io.cables import CableBook
 from topo.io.hostlist import expand_hosts
 from topo.io.slurm_topology import SlurmTopology
 from topo.io.tree import TreeNode
+from topo.io.yaml_text import misshapen
 
 __all__ = ["is_slurm_yaml", "read_slurm_yaml"]
 
@@ -50,9 +50,9 @@ def read_slurm_yaml(text: str, source: str = "") -> Fabric:
     for i, each in enumerate(topologies):
         if not isinstance(each, dict):
             place: Place = (i,) if isinstance(document.value, list) else ()
-            raise _wrong(document, place, f"a topology is keys with values, this is {kind_of_value(each)}")
+            raise misshapen(document, place, f"a topology is keys with values, this is {kind_of_value(each)}")
     if not topologies:
-        raise _wrong(document, (), "no topology in the list")
+        raise misshapen(document, (), "no topology in the list")
     chosen = next((i for i, each in enumerate(topologies) if each.get("cluster_default") is True), 0)
     place = (chosen,) if isinstance(document.value, list) else base
     if len(topologies) > 1:
@@ -66,23 +66,18 @@ def read_slurm_yaml(text: str, source: str = "") -> Fabric:
     return found.to_fabric(book)
 
 
-def _wrong(document: Document, place: Place, said: str) -> FormatError:
-    key = ".".join(str(step) for step in place if isinstance(step, str))
-    return FormatError(f"{key}: {said}" if key else said, path=document.path or None, line=document.line(place))
-
-
 def _topology(document: Document, place: Place, value: dict[str, Any]) -> SlurmTopology:
     given = [name for name in _PLUGINS if value.get(name) not in (None, False)]
     if len(given) > 1:
         said = f"{' and '.join(given)} exclude each other; keep one"
-        raise _wrong(document, (*place, given[1]), said)
+        raise misshapen(document, (*place, given[1]), said)
     if not given or given[0] in ("flat", "ring", "torus3d"):
         said = f"{given[0]} draws no tree of switches" if given else f"none of {', '.join(_PLUGINS)} in it"
-        raise _wrong(document, place, f"{said}; a tree or block topology can be read")
+        raise misshapen(document, place, f"{said}; a tree or block topology can be read")
     name = given[0]
     section, place = value[name], (*place, name)
     if not isinstance(section, dict):
-        raise _wrong(document, place, f"keys with values are wanted, this is {kind_of_value(section)}")
+        raise misshapen(document, place, f"keys with values are wanted, this is {kind_of_value(section)}")
     if name == "tree":
         return SlurmTopology(switches=_nodes(document, place, section, "switches", "switch"))
     return SlurmTopology(
@@ -96,7 +91,7 @@ def _sizes(document: Document, place: Place, value: Any) -> tuple[int, ...]:
     sizes = [] if value is None else value if isinstance(value, list) else [value]
     for size in sizes:
         if isinstance(size, bool) or not isinstance(size, int):
-            raise _wrong(document, place, f"whole numbers are wanted, not {kind_of_value(size)}")
+            raise misshapen(document, place, f"whole numbers are wanted, not {kind_of_value(size)}")
     return tuple(sorted(sizes))
 
 
@@ -106,12 +101,12 @@ def _nodes(document: Document, place: Place, section: dict[str, Any], key: str, 
     if isinstance(listed, dict):
         listed = [listed]
     if not isinstance(listed, list):
-        raise _wrong(document, place, f"a list is wanted, this is {kind_of_value(listed)}")
+        raise misshapen(document, place, f"a list is wanted, this is {kind_of_value(listed)}")
     nodes = []
     for i, each in enumerate(listed):
         here = (*place, i)
         if not isinstance(each, dict) or not isinstance(each.get(name), (str, int)):
-            raise _wrong(document, here, f"each needs a {name}: with a name, this is {kind_of_value(each)}")
+            raise misshapen(document, here, f"each needs a {name}: with a name, this is {kind_of_value(each)}")
         line = document.line(here)
         nodes.append(
             TreeNode(
@@ -130,5 +125,5 @@ def _hosts(document: Document, place: Place, value: Any) -> list[str]:
     if isinstance(value, list) and all(isinstance(each, (str, int)) for each in value):
         value = ",".join(map(str, value))
     if isinstance(value, bool) or not isinstance(value, (str, int)):
-        raise _wrong(document, place, f"a host list is wanted, this is {kind_of_value(value)}")
+        raise misshapen(document, place, f"a host list is wanted, this is {kind_of_value(value)}")
     return expand_hosts(str(value), path=document.path or None, line=document.line(place))

@@ -10,7 +10,7 @@ from topo.errors import FormatError
 from topo.fabric import Fabric
 from topo.io.cables import CableBook, Rate
 from topo.io.notes import quoted
-from topo.io.xml_text import local_name, parse_xml
+from topo.io.xml_text import local_name, parse_xml, text_in
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -58,22 +58,19 @@ def read_minigraph(text: str, source: str = "", *, hosts: Sequence[str] = ()) ->
     return book.to_fabric()
 
 
-def _text(element: Element, tag: str) -> str:
-    found = next((child for child in element if local_name(child) == tag), None)
-    return (found.text or "").strip() if found is not None else ""
-
-
 def _device(book: CableBook, device: Element) -> None:
-    name = _text(device, "Hostname")
+    name = text_in(device, "Hostname")
     kind = next((value for key, value in device.attrib.items() if key.endswith("type")), "")
-    kind = kind or _text(device, "ElementType")
+    kind = kind or text_in(device, "ElementType")
     if name:
-        book.node(name, kind=kind.rpartition(":")[2], part=_text(device, "HwSku"))
+        book.node(name, kind=kind.rpartition(":")[2], part=text_in(device, "HwSku"))
 
 
 def _link(book: CableBook, link: Element) -> None:
-    kind = next((value for key, value in link.attrib.items() if key.endswith("type")), "") or _text(link, "ElementType")
-    ends = [_text(link, tag) for tag in ("StartDevice", "StartPort", "EndDevice", "EndPort")]
+    kind = next((value for key, value in link.attrib.items() if key.endswith("type")), "") or text_in(
+        link, "ElementType"
+    )
+    ends = [text_in(link, tag) for tag in ("StartDevice", "StartPort", "EndDevice", "EndPort")]
     if not all(ends):
         book.misfit("link without two ends", f"{kind} {' '.join(filter(None, ends))}", 0)
         return
@@ -84,6 +81,6 @@ def _link(book: CableBook, link: Element) -> None:
         return
     if said and said not in _LINKS and said not in _OTHER:
         book.notes.add("link of a kind that is not known, kept", quoted(said, 40))
-    rate = Rate.of(_text(link, "Bandwidth"), default_unit="M")
+    rate = Rate.of(text_in(link, "Bandwidth"), default_unit="M")
     a, b = book.port(ends[0], ends[1]), book.port(ends[2], ends[3])
     book.cable(a, b, rate=rate, kind="management" if said in ("DeviceMgmtLink", "DeviceSerialLink") else "")

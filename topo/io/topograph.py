@@ -11,7 +11,7 @@ from topo.fabric import Fabric
 from topo.io.cables import CableBook
 from topo.io.hostlist import expand_hosts
 from topo.io.tree import TreeNode, fabric_of_tree
-from topo.io.yaml_text import mapping_document
+from topo.io.yaml_text import mapping_document, misshapen
 
 __all__ = ["is_topograph", "read_topograph"]
 
@@ -55,7 +55,7 @@ def read_topograph(text: str, source: str = "") -> Fabric:
     for i, block in enumerate(_section(document, "blocks", list)):
         place = ("blocks", i)
         if not isinstance(block, dict) or not isinstance(block.get("switch"), (str, int)):
-            raise _wrong(document, place, f"a block names its switch:, this is {kind_of_value(block)}")
+            raise misshapen(document, place, f"a block names its switch:, this is {kind_of_value(block)}")
         name = str(block["switch"])
         node = nodes.setdefault(name, TreeNode(name, line=document.line(place)))
         line = document.line((*place, "nodes"))
@@ -76,17 +76,13 @@ def read_topograph(text: str, source: str = "") -> Fabric:
     return fabric_of_tree(book, list(nodes.values()), domains=domains)
 
 
-def _wrong(document: Document, place: Place, said: str) -> FormatError:
-    return FormatError(f"{place[0]}: {said}", path=document.path or None, line=document.line(place))
-
-
 def _section(document: Document, key: str, kind: type) -> Any:
     value = document.value.get(key)
     if value is None:
         return kind()
     if not isinstance(value, kind):
         wanted = "keys with values are" if kind is dict else "a list is"
-        raise _wrong(document, (key,), f"{wanted} wanted, this is {kind_of_value(value)}")
+        raise misshapen(document, (key,), f"{wanted} wanted, this is {kind_of_value(value)}")
     return value
 
 
@@ -94,5 +90,5 @@ def _names(document: Document, place: Place, value: Any) -> list[str]:
     if value is None:
         return []
     if not isinstance(value, list) or not all(isinstance(each, (str, int)) for each in value):
-        raise _wrong(document, place, f"a list of names is wanted, this is {kind_of_value(value)}")
+        raise misshapen(document, place, f"a list of names is wanted, this is {kind_of_value(value)}")
     return [str(each) for each in value]

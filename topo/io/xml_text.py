@@ -10,7 +10,7 @@ from topo.errors import InputError
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-__all__ = ["local_name", "parse_xml"]
+__all__ = ["child_of", "local_name", "parse_xml", "text_in"]
 
 _MOST_DEPTH = 64
 
@@ -48,3 +48,14 @@ def parse_xml(text: str, source: str) -> Element:
 def local_name(element: Element) -> str:
     """The tag of an element without its namespace."""
     return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
+
+
+def child_of(element: Element | None, tag: str) -> Element | None:
+    """The first child of that name; None where there is none, or nothing to look in."""
+    return next((child for child in element if local_name(child) == tag), None) if element is not None else None
+
+
+def text_in(element: Element | None, tag: str) -> str:
+    """The text of the first child of that name, '' without one."""
+    found = child_of(element, tag)
+    return (found.text or "").strip() if found is not None else ""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from topo.document import Document, parse_document
+from topo.document import Document, Place, parse_document
 from topo.errors import FormatError, InputError
 
-__all__ = ["LIMIT_CHARACTERS", "mapping_document", "yaml_documents"]
+__all__ = ["LIMIT_CHARACTERS", "mapping_document", "misshapen", "yaml_documents"]
 
 LIMIT_CHARACTERS = 1 << 26
 """Longest YAML text that is read: 64 Mi characters."""
@@ -51,6 +51,12 @@ def yaml_documents(text: str, source: str) -> Iterator[tuple[Document, int]]:
         except InputError as error:
             line = None if error.line is None else error.line + before
             raise type(error)(error.reason, path=error.path, line=line) from None
+
+
+def misshapen(document: Document, place: Place, said: str) -> FormatError:
+    """The refusal of what stands at a place: the keys that lead there, what is wrong, the line."""
+    key = ".".join(step for step in place if isinstance(step, str))
+    return FormatError(f"{key}: {said}" if key else said, path=document.path or None, line=document.line(place))
 
 
 def _check(text: str, source: str) -> None:

@@ -11,6 +11,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from topo.errors import ParameterError
+from topo.io.nccl import PCIE_CODING, XGMI_GBPS, nvlink_gbps
 from topo.io.written import Written, left_unsaid
 from topo.output import plain
 from topo.view.text import plural
@@ -21,14 +22,13 @@ if TYPE_CHECKING:
 __all__ = ["write_nccl"]
 
 _BUS = re.compile(r"[0-9a-f]{1,8}:[0-9a-f]{1,2}:[0-9a-f]{1,2}\.[0-9a-f]\Z")
-_SPEEDS = ((2.5, 0.8), (5.0, 0.8), (8.0, 128 / 130), (16.0, 128 / 130), (32.0, 128 / 130), (64.0, 242 / 256))
 _WIDTHS = (16, 8, 4, 2, 1)
 _CLASS = {"accelerator": "0x030200", "nic": "0x020000", "pcie_switch": "0x060400", "unknown": "0xff0000"}
 _NVSWITCH = "0x068000"
 _GENERATIONS = (("p100", 60), ("v100", 70), ("a100", 80), ("a800", 80), ("h100", 90), ("h200", 90), ("h800", 90),
                 ("h20", 90), ("gh200", 90), ("b200", 100), ("gb200", 100), ("b300", 103), ("gb300", 103))  # fmt: skip
 _SM_OF_RATE = {160.0: 60, 200.0: 90, 400.0: 100}
-_GCN = (("mi300", "gfx942", 512.0), ("mi325", "gfx942", 512.0), ("mi250", "gfx90a", 400.0), ("mi100", "gfx908", 368.0))
+_GCN = (("mi300", "gfx942"), ("mi325", "gfx942"), ("mi250", "gfx90a"), ("mi100", "gfx908"))
 _GCN_NAME = re.compile(r"(?:gfx)?9\w\w?\Z")
 _CPUS = (("xeon", "x86_64", "GenuineIntel"), ("epyc", "x86_64", "AuthenticAMD"), ("grace", "arm64", ""))
 
@@ -167,7 +167,7 @@ def _pcie(tree: _Tree, row: int) -> dict[str, str]:
     rate = tree.rate[row]
     if np.isnan(rate):
         return {"link_speed": "", "link_width": ""}
-    for speed, coding in reversed(_SPEEDS):
+    for speed, coding in reversed(PCIE_CODING.items()):
         for width in _WIDTHS:
             if abs(np.floor(speed * width * coding) - rate) < 0.5:
                 return {"link_speed": f"{speed:.1f} GT/s PCIe", "link_width": str(width)}
@@ -194,7 +194,7 @@ def _gpu(tree: _Tree, row: int, depth: int, kinds: list[str]) -> None:
     nodes = tree.fabric.nodes
     part = str(nodes.part[row] or "").lower()
     rate = tree.scale_up_gbps.get(row, float("nan"))
-    gcn = next((name for word, name, _ in _GCN if word in part), part if _GCN_NAME.match(part) else "")
+    gcn = next((name for word, name in _GCN if word in part), part if _GCN_NAME.match(part) else "")
     attributes = {"dev": str(int(nodes.local_index[row])), **({"gcn": gcn} if gcn else _sm(part, rate))}
     pad = "  " * depth
     peers: Counter[int] = tree.scale_up.get(row, Counter())
@@ -204,8 +204,6 @@ def _gpu(tree: _Tree, row: int, depth: int, kinds: list[str]) -> None:
         target["tclass"] = _NVSWITCH if kinds[other] == "scale_up_switch" else _CLASS["accelerator"]
         tree.lines.append(f"{pad}  <{'xgmi' if gcn else 'nvlink'} {_said(target)}/>")
     tree.lines.append(f"{pad}</gpu>")
-    from topo.io.nccl import XGMI_GBPS, nvlink_gbps
-
     nominal = XGMI_GBPS.get(gcn, float("nan")) if gcn else nvlink_gbps(int(attributes.get("sm", "-1")))
     if peers and nominal != rate and not (np.isnan(nominal) and np.isnan(rate)):
         said = f"the rate of scale-up links, {rate:g} Gb/s here: NCCL takes the nominal one of the generation"
