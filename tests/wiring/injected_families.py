@@ -64,6 +64,7 @@ FAMILIES: dict[str, Callable[[], Fabric]] = {
     "rails alone, 256": lambda: topo.rail_only(256, rails=8, radix=32),
     "two planes": lambda: topo.multi_plane(256, planes=2, nic_gbps=800, radix=32),
     "two planes, 1,024": lambda: topo.multi_plane(1024, planes=2, nic_gbps=800, radix=64),
+    "two planes, leaves filled host by host": lambda: topo.multi_plane(271, planes=2, rails=4, radix=64, taper=1.5),
     "four planes": lambda: topo.multi_plane(1024, planes=4, nic_gbps=800, radix=64),
     "eight planes": lambda: topo.multi_plane(512, planes=8, nic_gbps=800, radix=64),
     **{

@@ -120,3 +120,16 @@ def test_a_switch_of_another_kind_lacks_no_cables_of_its_peers(tmp_path: Path, n
     answer = validate(str(path))
     assert [one.code for one in answer.findings if one.severity != "note"] == told
     assert any(rule.endswith(f"cabled otherwise: {name}") for rule in answer.rules) == (not told)
+
+
+@pytest.mark.parametrize(("device", "code"), [("other-1", "nic-missing"), ("", "nic-missing")])
+def test_an_adapter_of_a_known_host_in_the_place_of_another_hides_no_missing_one(
+    tmp_path: Path, device: str, code: str
+) -> None:
+    """Only one of no known host may be the one that lacks."""
+    path = schedule(tmp_path / "place.csv", "rails", {(6, 3)})
+    if device:
+        with path.open("a") as rows:
+            rows.write(f"leaf4,7,{device},eth0,400G\n")
+    faults = [one for one in validate(str(path)).findings if one.severity != "note"]
+    assert [(one.code, one.place) for one in faults] == [(code, "host-07 nic-4")]

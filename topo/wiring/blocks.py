@@ -18,6 +18,7 @@ __all__ = ["Block", "TierPair", "blocks_of", "port_owners"]
 _ALIKE = 0.5
 _PATTERN = 0.8
 _FEWEST_OF_PATTERN = 3
+_OTHER = 0.25
 _SECOND = 0.15
 _PORT_SUPPORT = 0.6
 _PAIRS_BY_PORT = 0.4
@@ -266,7 +267,11 @@ def _mode(values: Array) -> tuple[int, float]:
 
 
 def _split_patterns(pair: TierPair, block: Block) -> list[Block]:
-    """A block and the classes of rows in it that have another multiplicity; one or two such rows are set apart."""
+    """A block and the classes of rows in it that have another multiplicity.
+
+    One or two such rows are set apart where their multiplicity is far from the usual one and their cables stay in the
+    block: a switch whose cables were exchanged with others' has single ones too.
+    """
     usual = _mode(block.count[block.count > 0])[0]
     own = np.full(len(block.rows), usual)
     for i, row in enumerate(block.rows.tolist()):
@@ -280,8 +285,12 @@ def _split_patterns(pair: TierPair, block: Block) -> list[Block]:
         mine = block.rows[own == mode]
         if len(mine) >= _FEWEST_OF_PATTERN:
             result += [part for part in [_block(pair, mine)] if part is not None]
+        elif abs(mode - usual) < _OTHER * max(mode, usual):  # single cables lacking everywhere do that
+            kept |= own == mode
         else:
-            pair.odd += [(int(row), block) for row in mine.tolist()]
+            inside = pair.count[np.ix_(mine, block.columns)].sum(axis=1) >= SUPPORT * pair.count[mine].sum(axis=1)
+            kept[np.isin(block.rows, mine[~inside])] = True
+            pair.odd += [(int(row), block) for row in mine[inside].tolist()]
     if kept.all():
         return [block]
     base = _block(pair, block.rows[kept])

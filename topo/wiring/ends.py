@@ -17,6 +17,7 @@ from topo.table import Array
 from topo.view.text import plural
 from topo.wiring.cabling import Cabling, port_words
 from topo.wiring.finding import finding, listed
+from topo.wiring.kinds import named
 from topo.wiring.learnt import MINN, SUPPORT, Learnt
 
 __all__ = ["OF_A_DESIGN", "judge_ends"]
@@ -52,7 +53,11 @@ def _ports_used_twice(cabling: Cabling, learnt: Learnt) -> None:
     ends = np.concatenate([links.port_a, links.port_b]).astype(np.int64)
     rows = np.tile(np.arange(len(links)), 2)
     times = np.bincount(ends, minlength=len(cabling.fabric.ports))
-    twice = np.flatnonzero(times > 1)
+    unnamed = _standing_for_none(cabling, times)
+    if unnamed.any():
+        names = named(sorted(set(cabling.fabric.nodes.name[cabling.fabric.ports.node[unnamed]].tolist())))
+        learnt.rules.append(f"port 0 holds all cables of {names}: taken for a port that nobody named")
+    twice = np.flatnonzero((times > 1) & ~unnamed)
     if not twice.size:
         return
     seen = links.evidence.is_any("both ends", "one end")
@@ -68,6 +73,19 @@ def _ports_used_twice(cabling: Cabling, learnt: Learnt) -> None:
         lost, dark = _dark(cabling, [link for link in mine if link != fastest and code == "port-used-twice"])
         evidence, at = f"{len(mine)} cables: {said}", cabling.place(mine[-1])
         learnt.findings.append(finding(code, place, evidence, at=at, lost_gbps=lost, lacks=dark))
+
+
+def _standing_for_none(cabling: Cabling, times: Array) -> NDArray[np.bool_]:
+    """Mask of the ports called 0 that say no port, as drawings write at what is outside: ``times`` cables are on each.
+
+    So it is where every device with a port 0 has all its cables there, and most of them several. A port 0 beside
+    others, or one that usually holds one cable, is a port.
+    """
+    ports = cabling.fabric.ports
+    zero = (times > 0) & (np.append(ports.label.labels == "0", False))[ports.label.codes]
+    used = np.bincount(ports.node[times > 0], minlength=len(cabling.fabric.nodes))
+    is_all = zero.any() and (used[ports.node[zero]] == 1).all() and 2 * (times[zero] > 1).sum() > zero.sum()
+    return zero if is_all else np.zeros_like(zero)
 
 
 def _dark(cabling: Cabling, links: list[int]) -> tuple[float, tuple[int, ...]]:
@@ -256,9 +274,19 @@ def _as_number(labels: Array) -> NDArray[np.int64]:
 
 
 def _loops(cabling: Cabling, learnt: Learnt) -> None:
+    """Cables with both ends on one device; those that nearly all switches of a tier have are meant."""
     fabric = cabling.fabric
     loops = np.flatnonzero((fabric.link_a == fabric.link_b) & ~fabric.links.kind.is_any("host_io", "scale_up"))
-    for link in loops.tolist():
+    has_loop = np.zeros(len(fabric.nodes), bool)
+    has_loop[fabric.link_a[loops]] = True
+    meant = np.zeros(len(fabric.nodes), bool)
+    for tier in np.unique(cabling.tier[has_loop & cabling.is_switch]).tolist():
+        mine = cabling.is_switch & (cabling.tier == tier)
+        if learnt.rule(
+            f"switches of tier {tier} with a cable to themselves", int(has_loop[mine].sum()), int(mine.sum())
+        ):
+            meant |= mine
+    for link in loops[~meant[fabric.link_a[loops]]].tolist():
         said = "both ends are on one device; it carries no traffic between devices"
         operation = learnt.link_text(link)
         learnt.findings.append(finding("cable-to-itself", operation, said, at=cabling.place(link)))

@@ -31,10 +31,11 @@ class JointSides:
 def joint_sides(cabling: Cabling, pair: TierPair) -> list[JointSides]:
     """What differs from the rule of each block whose rows nearly all have k > 0 cables to switches of no block.
 
-    A block of r rows gives each of the u such switches r k / u cables, where that is whole; elsewhere nothing is said.
-    A row with more than k has one too many, on another port than most; one with fewer lacks a cable to the switch that
-    is furthest from its number. Where every row has k but one switch a few too many (10 % at most) and another as many
-    too few, rows are on the wrong one: those whose port on it is furthest from where the block is plugged.
+    A row with more than k has one too many, on another port than most. A block of r rows gives each of the u such
+    switches r k / u cables, where that is whole: a row with fewer lacks a cable to the switch that is furthest from its
+    number; elsewhere nothing is said of what lacks. Where every row has k but one switch a few too many (10 % at most)
+    and another as many too few, rows are on the wrong one: those whose port on it is furthest from where the block is
+    plugged.
     """
     apart = np.ones(len(pair.columns), bool)
     if pair.blocks:
@@ -54,7 +55,7 @@ def _of_block(cabling: Cabling, pair: TierPair, block: Block, columns: Array) ->
     usual = int(np.bincount(held).argmax())
     agree = int((held == usual).sum())
     each, left = divmod(usual * len(held), len(columns))
-    if not usual or left or len(held) < BIG or agree < SUPPORT * len(held):
+    if not usual or len(held) < BIG or agree < SUPPORT * len(held):
         return None
     rows, uppers = pair.rows[block.rows], pair.columns[columns]
     extra = []
@@ -62,6 +63,8 @@ def _of_block(cabling: Cabling, pair: TierPair, block: Block, columns: Array) ->
         for j in _foreign(cabling, rows, int(rows[i]), uppers)[: int(held[i]) - usual]:
             count[i, j] -= 1
             extra.append((int(rows[i]), int(uppers[j])))
+    if left:
+        return JointSides((), tuple(extra), usual, agree, len(held)) if extra else None
     short = each - count.sum(axis=0)
     lack = []
     for i in np.flatnonzero(held < usual).tolist():

@@ -126,23 +126,39 @@ def _block_sides(cabling: Cabling, pair: TierPair, block: Block, sides: _Sides) 
         sides.lack += [(low, high)] * max(planned - count, 0)
         sides.extra += [(low, high)] * max(count - planned, 0)
         sides.why[low, high] = "pair-thick"
+    strays = _strays(pair, block)
+    if len(differs) or len(strays):
+        _block_ports(cabling, rows, columns, sides)
+    for i, j in strays.tolist():
+        low, high, n = int(rows[i]), int(pair.columns[j]), int(pair.count[block.rows[i], j])
+        others = int((pair.count[block.rows, j] > 0).sum()) - 1
+        says = f"{others or 'none'} of {len(rows) - 1:,} like switches {'have' if others > 1 else 'has'} one"
+        sides.extra += [(low, high)] * n
+        sides.wanted[low, high] = n, 0, says
+        sides.why[low, high] = "pair-unexpected"
+
+
+def _strays(pair: TierPair, block: Block) -> NDArray[np.int64]:
+    """Pairs (place in the block's rows, column of the tier pair) whose cables leave the block, as few of the rows' do.
+
+    Where nearly all rows have as many cables as this one to switches of no block, these serve a few rows each.
+    """
     outside = pair.count[block.rows].copy()
     outside[:, block.columns] = 0
+    if len(outside) <= _FEWEST_LIKE:
+        return np.empty((0, 2), np.int64)
     reached = (outside > 0).sum(axis=0)
     # An upper switch that has a block of its own is foreign here; one without may serve these few on purpose.
     elsewhere = np.zeros(len(pair.columns), bool)
     elsewhere[np.concatenate([other.columns for other in pair.blocks])] = True
-    most = np.where(elsewhere, _FOREIGN, _STRAY) * len(rows)
+    most = np.where(elsewhere, _FOREIGN, _STRAY) * len(outside)
     few = elsewhere & (outside.sum(axis=0) <= (1 - SUPPORT) * pair.count.sum(axis=0))
     stray = (reached > 0) & ((reached <= np.maximum(1, most)) | few)
-    strays = np.argwhere(outside * stray) if len(rows) > _FEWEST_LIKE else differs[:0]
-    if len(differs) or len(strays):
-        _block_ports(cabling, rows, columns, sides)
-    for i, j in strays.tolist():
-        low, high = int(rows[i]), int(pair.columns[j])
-        sides.extra += [(low, high)] * int(outside[i, j])
-        sides.wanted[low, high] = int(outside[i, j]), 0, f"none of {len(rows) - 1:,} like switches has one"
-        sides.why[low, high] = "pair-unexpected"
+    held = outside[:, ~elsewhere].sum(axis=1)
+    usual = held == np.bincount(held).argmax()
+    if usual.sum() >= SUPPORT * len(held) and held[usual].any():
+        outside[np.ix_(usual, ~elsewhere)] = 0
+    return np.argwhere(outside * stray)
 
 
 def _joint_sides(cabling: Cabling, pair: TierPair, sides: _Sides) -> None:

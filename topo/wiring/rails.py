@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from topo.table import Array
 from topo.view.text import plural
+from topo.wiring.apart import of_another_pattern, on_own_leaves, units_of_ranks
 from topo.wiring.cabling import Cabling, modes
 from topo.wiring.difference import Moves, grouped_moves
 from topo.wiring.finding import Finding, finding, listed
@@ -21,7 +22,6 @@ from topo.wiring.learnt import MINN, SUPPORT, Learnt
 __all__ = ["RailRule", "judge_hosts", "rail_rule"]
 
 _SHOWN = 0.2
-_PATTERN = 3
 _FEWEST_LIKE = 2
 
 
@@ -29,12 +29,14 @@ _FEWEST_LIKE = 2
 class RailRule:
     """The leaf of every (unit, group, rank), -1 for none, and how many adapters of each group agree with it.
 
+    ``unit[host, rank]`` is the unit that holds for each adapter, the host's own but where it stands between two.
     ``judged`` masks the seats that are judged: not those of part-filled hosts that obey it nowhere. ``offset`` is the
-    port of each rank minus that of rank 0 (by group), ``slot`` the port of rank 0 of each host, ``by_port`` whether the
-    offsets hold for most.
+    port of each rank minus that of rank 0 (by group), ``slot[host, rank]`` the port that rank 0 of the host would have
+    there, ``by_port`` whether the offsets hold for most.
     """
 
     leaf: NDArray[np.int64]
+    unit: NDArray[np.int64]
     judged: NDArray[np.bool_]
     is_single: bool
     agree: NDArray[np.int64]
@@ -45,7 +47,7 @@ class RailRule:
 
     def leaf_of(self, seats: Seats) -> NDArray[np.int64]:
         """The leaf each seat belongs on."""
-        return self.leaf[seats.unit[seats.host], seats.group, seats.rank]
+        return self.leaf[self.unit[seats.host, seats.rank], seats.group, seats.rank]
 
 
 def judge_hosts(cabling: Cabling, seats: Seats | None, learnt: Learnt) -> RailRule | None:
@@ -76,7 +78,13 @@ def _judge_seats(cabling: Cabling, seats: Seats, rule: RailRule, learnt: Learnt)
         absent = np.zeros(rule.leaf.shape, bool)
         _missing_adapters(cabling, seats, rule, absent, learnt)
         return absent
-    _set_apart(seats, rule)
+    right = rule.leaf_of(seats)
+    wrong = rule.judged & (right >= 0) & (right != seats.leaf)
+    rule.judged[of_another_pattern(seats, right, wrong)[seats.host]] = False
+    between = np.flatnonzero((rule.unit != seats.unit[:, None]).any(axis=1)).tolist()
+    if between:
+        said = named([seats.name[host] for host in between])
+        learnt.rules.append(f"between two units, last on the leaves of one and first on the other's: {said}")
     if seats.n_other:
         learnt.rules.append(
             f"{plural(seats.n_other, 'host')} with other adapters {'is' if seats.n_other == 1 else 'are'} not judged"
@@ -109,6 +117,8 @@ def rail_rule(cabling: Cabling, seats: Seats) -> RailRule:
         at = np.flatnonzero(seats.unit_of_leaf >= 0)
         first[seats.unit_of_leaf[at]] = at
         leaf = np.where((leaves_in == 1)[:, None, None], first[:, None, None], leaf)
+    unit = units_of_ranks(cabling, seats, leaf)
+    key = np.ravel_multi_index((unit[seats.host, seats.rank], seats.group, seats.rank), shape)
     obeys = leaf.ravel()[key] == seats.leaf
     size = np.bincount(seats.host, minlength=seats.n_hosts)
     good = np.bincount(seats.host, weights=obeys, minlength=seats.n_hosts)
@@ -116,33 +126,19 @@ def rail_rule(cabling: Cabling, seats: Seats) -> RailRule:
     judged = ~other[seats.host]
     n_votes = np.bincount(key[judged], minlength=leaf.size)
     counted = judged & ((n_votes[key] >= 2) | is_single)
-    offset, slot, by_port = _slots(cabling, seats, obeys & judged)
+    offset, slot, by_port = _slots(cabling, seats, obeys & judged, unit)
     agree = np.bincount(seats.group[obeys & counted], minlength=len(seats.labels))
     total = np.bincount(seats.group[counted], minlength=len(seats.labels))
-    return RailRule(leaf, judged, is_single, agree, total, offset, slot, by_port)
+    return RailRule(leaf, unit, judged, is_single, agree, total, offset, slot, by_port)
 
 
-def _set_apart(seats: Seats, rule: RailRule) -> None:
-    """Do not judge hosts that three or more share another way of cabling with: a pattern is no fault.
+def _slots(
+    cabling: Cabling, seats: Seats, good: Array, unit: Array
+) -> tuple[NDArray[np.int64], NDArray[np.int64], bool]:
+    """Usual port of each rank less that of rank 0, the port of rank 0 of each host, whether both hold for most.
 
-    Adapters exchanged among the host's own leaves stay a fault however many hosts show it.
+    A host between two units has a port of rank 0 in each.
     """
-    right = rule.leaf_of(seats)
-    wrong = rule.judged & (right >= 0) & (right != seats.leaf)
-    n_wrong = np.bincount(seats.host, weights=wrong, minlength=seats.n_hosts)
-    random = np.random.default_rng(0).integers(1, 2**62, int(max(seats.leaf.max(), right.max())) + 2, dtype=np.uint64)
-    codes = np.zeros((3, seats.n_hosts), np.uint64)
-    with np.errstate(over="ignore"):
-        np.add.at(codes[0], seats.host, random[seats.leaf] * (seats.rank + 1).astype(np.uint64))
-        np.add.at(codes[1], seats.host[wrong], random[seats.leaf[wrong]])
-        np.add.at(codes[2], seats.host[wrong], random[right[wrong]])
-    _, pattern, times = np.unique(codes[0], return_inverse=True, return_counts=True)
-    apart = (n_wrong > 0) & (codes[1] != codes[2]) & (times[pattern] >= _PATTERN)
-    rule.judged[apart[seats.host]] = False
-
-
-def _slots(cabling: Cabling, seats: Seats, good: Array) -> tuple[NDArray[np.int64], NDArray[np.int64], bool]:
-    """Usual port of each rank less that of rank 0, the port of rank 0 of each host, whether both hold for most."""
     n_ranks = max(map(len, seats.labels))
     port = cabling.number[cabling.leaf_port[seats.row]]
     base = np.full(seats.n_hosts, np.iinfo(np.int64).min)
@@ -155,8 +151,12 @@ def _slots(cabling: Cabling, seats: Seats, good: Array) -> tuple[NDArray[np.int6
     offset = (modes(at, step - low, len(seats.labels) * n_ranks)[0] + low).reshape(len(seats.labels), n_ranks)
     start = port - offset[seats.group, seats.rank]
     lift = int(start.min(initial=0))
-    slot = modes(seats.host[good], start[good] - lift, seats.n_hosts)[0] + lift
-    fits = good & (start == slot[seats.host])
+    away = (unit != seats.unit[:, None]).astype(np.int64)
+    side = 2 * seats.host + away[seats.host, seats.rank]
+    slot = (modes(side[good], start[good] - lift, 2 * seats.n_hosts)[0] + lift)[
+        2 * np.arange(seats.n_hosts)[:, None] + away
+    ]
+    fits = good & (start == slot[seats.host, seats.rank])
     return offset, slot, bool(fits.sum() >= SUPPORT * max(int(good.sum()), 1))
 
 
@@ -192,7 +192,8 @@ def _missing_leaf(cabling: Cabling, seats: Seats, rule: RailRule, at: tuple[int,
     if free:
         evidence += f"; free on every switch above these leaves: {listed('port', free)}"
     said = f"{n_hosts:,} hosts run without one adapter of {len(seats.labels[group])}"
-    found = finding("leaf-missing", f"unit of {names[0] if names else unit}, rail {rank + 1}", evidence, words=said)
+    found = finding("leaf-missing", f"unit of {names[0] if names else unit}, rail {rank + 1}", evidence, words=said,
+                    at=cabling.first_place(others[:1]))  # fmt: skip
     return replace(found, lost_gbps=lost)
 
 
@@ -219,7 +220,8 @@ def _usual_rate(cabling: Cabling, links: Array) -> float:
 def _misplaced(cabling: Cabling, seats: Seats, rule: RailRule, learnt: Learnt) -> None:
     """Adapters on another leaf than the rule's; exchanged pairs and circles are one finding each.
 
-    The rule is the host's where others of its kind follow it, or most of its own adapters do.
+    The rule is the host's where others of its kind follow it, or most of its own adapters do. A host that takes other
+    leaves (a bundle of its ports to one of them) differs from it only where enough of its kind stand beside it.
     """
     right = rule.leaf_of(seats)
     ruled = rule.judged & (right >= 0)
@@ -228,8 +230,14 @@ def _misplaced(cabling: Cabling, seats: Seats, rule: RailRule, learnt: Learnt) -
     n_own, own = (np.bincount(seats.host[mask], minlength=seats.n_hosts) for mask in (ruled, obeys))
     n_kin, kin = (np.bincount(kind, weights=count)[kind] - count for count in (n_own, own))
     followed = (_n_others(kind) >= _FEWEST_LIKE) & (n_kin > 0) & (kin >= SUPPORT * n_kin)
-    followed |= 2 * own > n_own
-    wrong = np.flatnonzero(ruled & ~obeys & followed[seats.host])
+    _, beside = np.unique(np.stack([kind, seats.unit]), axis=1, return_inverse=True)
+    is_few = (_n_others(beside.ravel()) < MINN - 1) & ~on_own_leaves(seats, right, ruled & ~obeys)
+    mostly = 2 * own > n_own
+    unsure = np.unique(seats.host[ruled & ~obeys & (followed & is_few & ~mostly)[seats.host]])
+    if unsure.size:
+        names = named([seats.name[host] for host in unsure.tolist()])
+        learnt.rules.append(f"on other leaves and not judged, {MINN - 2} or fewer of their kind beside them: {names}")
+    wrong = np.flatnonzero(ruled & ~obeys & (followed & ~is_few | mostly)[seats.host])
     moves = Moves(wrong, wrong, seats.leaf[wrong], right[wrong])
     for code, numbers in grouped_moves(moves, seats.host[wrong], chains=False):
         _say_misplaced(cabling, seats, rule, code, wrong[numbers], learnt)
@@ -248,7 +256,7 @@ def _say_misplaced(cabling: Cabling, seats: Seats, rule: RailRule, code: str, ro
     if len(rows) > 1:
         code = "rail-swap" if len(names) == 1 else code
     else:
-        same = seats.unit_of_leaf[seats.leaf[rows[0]]] == seats.unit[hosts[0]]
+        same = seats.unit_of_leaf[seats.leaf[rows[0]]] == rule.unit[hosts[0], seats.rank[rows[0]]]
         code = "rail-wrong" if same else "rail-leaves-unit"
     operations, lacks, extra = [], [], []
     for i, row in enumerate(rows.tolist()):
@@ -260,7 +268,7 @@ def _say_misplaced(cabling: Cabling, seats: Seats, rule: RailRule, code: str, ro
         laid = learnt.lay(
             int(cabling.nic[seats.row[row]]), int(right[row]), ports=(own, port), gbps=rate, kind="access"
         )
-        text = f"move {learnt.link_text(link)} to {name[right[row]]}"
+        text = f"move {learnt.link_text(link)} to {cabling.port_name(port) if port >= 0 else name[right[row]]}"
         operations.append(learnt.move(link, laid, text))
         lacks.append(laid)
         extra.append(link)
@@ -315,21 +323,25 @@ def _say_missing(cabling: Cabling, seats: Seats, rule: RailRule, host: int, rank
     name = cabling.fabric.nodes.name
     lacking: dict[str, list[str]] = defaultdict(list)
     for rank in ranks.tolist():
-        leaf = int(rule.leaf[seats.unit[host], group, rank]) if is_ruled else -1
+        leaf = int(rule.leaf[rule.unit[host, rank], group, rank]) if is_ruled else -1
         label = seats.labels[group][rank]
-        port = int(rule.slot[host] + rule.offset[group, rank]) if rule.by_port and rule.offset[group, rank] >= 0 else -1
+        port = (
+            int(rule.slot[host, rank] + rule.offset[group, rank])
+            if rule.by_port and rule.offset[group, rank] >= 0
+            else -1
+        )
         where = f" ({name[leaf]}{f' port {port}' if port >= 0 else ''})" if leaf >= 0 else ""
-        code = "nic-unnamed" if leaf >= 0 and port >= 0 and _is_taken(cabling, leaf, port) else "nic-missing"
+        code = "nic-unnamed" if leaf >= 0 and port >= 0 and _holds_unnamed(cabling, leaf, port) else "nic-missing"
         lacking[code].append(label + where)
-    rate = _usual_rate(cabling, cabling.access)
+    rate, at = _usual_rate(cabling, cabling.access), cabling.first_place(cabling.nic[seats.row[seats.host == host]])
     for code, labels in lacking.items():
         if code == "nic-missing":
             said = f"shows {seats.full[host] - len(ranks)} of {seats.full[host]} adapters; lacks {', '.join(labels)}"
             words = f"the host runs without {len(labels)} of its {seats.full[host]} adapters"
             place = f"{seats.name[host]} {', '.join(label.split(' (')[0] for label in labels)}"
-            found = replace(finding(code, place, said, words=words), lost_gbps=rate * len(labels))
+            found = finding(code, place, said, words=words, at=at, lost_gbps=rate * len(labels))
         else:
-            found = finding(code, seats.name[host], f"an unnamed adapter sits where {', '.join(labels)} should")
+            found = finding(code, seats.name[host], f"an unnamed adapter sits where {', '.join(labels)} should", at=at)
         learnt.findings.append(found)
 
 
@@ -358,13 +370,16 @@ def _fewer_cables(cabling: Cabling, explained: set[str], learnt: Learnt) -> None
                 f"{plural(int(n_cables[host]), 'cable')}; {n:,} of {n_others:,} others of its kind have {usual} or more"
             )
             words = f"the host runs without {usual - n_cables[host]} of its {usual} cables"
-            found = finding("nic-missing", names[host], evidence, words=words)
+            at = cabling.first_place(cabling.nic[code == hosts[host]])
+            found = finding("nic-missing", names[host], evidence, words=words, at=at)
             learnt.findings.append(replace(found, lost_gbps=rate * float(usual - n_cables[host])))
 
 
-def _is_taken(cabling: Cabling, leaf: int, number: int) -> bool:
-    ports = cabling.fabric.ports
-    return bool(((ports.node == leaf) & (cabling.number == number) & cabling.cabled).any())
+def _holds_unnamed(cabling: Cabling, leaf: int, number: int) -> bool:
+    """Whether an adapter of no known host is on a port of a leaf."""
+    nodes = cabling.fabric.nodes
+    adapters = cabling.nic[(cabling.leaf == leaf) & (cabling.number[cabling.leaf_port] == number)].tolist()
+    return any(nodes.host[node] in (None, nodes.uid[node]) for node in adapters)
 
 
 def _irregular_ports(cabling: Cabling, seats: Seats, rule: RailRule, learnt: Learnt) -> None:
@@ -373,14 +388,14 @@ def _irregular_ports(cabling: Cabling, seats: Seats, rule: RailRule, learnt: Lea
         return
     right = rule.judged & (rule.leaf_of(seats) == seats.leaf)
     port = cabling.number[cabling.leaf_port[seats.row]]
-    start = port - rule.offset[seats.group, seats.rank]
-    odd = np.flatnonzero(right & (start != rule.slot[seats.host]))
+    usual = rule.slot[seats.host, seats.rank] + rule.offset[seats.group, seats.rank]
+    odd = np.flatnonzero(right & (port != usual))
     name = cabling.fabric.nodes.name
     for host in np.unique(seats.host[odd]).tolist():
         mine = odd[seats.host[odd] == host]
         said = ", ".join(
             f"{seats.labels[seats.group[row]][seats.rank[row]]} on {name[seats.leaf[row]]} port {port[row]}"
-            f" (by its other adapters {rule.slot[host] + rule.offset[seats.group[row], seats.rank[row]]})"
+            f" (by its other adapters {usual[row]})"
             for row in mine.tolist()
         )
         at = cabling.place(int(cabling.access[seats.row[mine[0]]]))
