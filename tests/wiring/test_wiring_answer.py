@@ -20,6 +20,8 @@ import pytest
 
 import topo
 from topo.report.wiring import wiring_page
+from topo.routing.loads import link_loads
+from topo.traffic import all_to_all
 from topo.wiring import CODES, SEVERITIES, Validation, read_accepted, to_csv, to_junit, to_text, validate
 from topo.wiring.accept import Accepted, accept
 from topo.wiring.codes import code_of
@@ -279,3 +281,62 @@ def test_row_order_changes_nothing(design: topo.Fabric) -> None:
             (f.code, frozenset(f.place.split(" - "))) for f in other.findings
         }
         assert one.n_operations == other.n_operations
+
+
+def mixed_faults() -> tuple[topo.Fabric, topo.Fabric, dict[str, topo.Fabric]]:
+    """A rail design, a wiring of it with five faults, and the design with each that costs anything alone."""
+    design = topo.rail_optimized(32, rails=4, hosts_per_unit=8, radix=16)
+    names = [str(name) for name in design.nodes.name]
+
+    def rows(*ends: str) -> list[int]:
+        pairs = zip(design.link_a.tolist(), design.link_b.tolist(), strict=True)
+        return [i for i, (a, b) in enumerate(pairs) if {*ends} <= {names[a], names[b]}]
+
+    leaf, pair, (slow,) = rows("su-1-leaf-3"), rows("su-2-leaf-2", "spine-2")[:1], rows("su-3-leaf-2", "spine-1")
+    swap = rows("host-21-nic-1") + rows("host-21-nic-2")
+    rates, port_b = design.links.capacity_gbps.copy(), design.links.port_b.copy()
+    rates[slow] /= 2
+    port_b[swap] = port_b[swap[::-1]]
+    slowed = replace(design, links=replace(design.links, capacity_gbps=rates))
+    swapped = replace(design, links=replace(design.links, port_b=port_b))
+    alone = {
+        "device-missing": design.without(links=leaf),
+        "missing": design.without(links=pair),
+        "rate-unlike-plan": slowed,
+        "swapped": swapped,
+    }
+    twice = design.nodes.name.copy()
+    twice[names.index("spine-8")] = "spine-7"
+    links = replace(design.links, capacity_gbps=rates, port_b=port_b)
+    found = replace(design, links=links, nodes=replace(design.nodes, name=twice)).without(links=[*leaf, *pair])
+    return design, found, alone
+
+
+def test_mixed_faults_rank_by_what_each_loses() -> None:
+    """Each fault put into the design alone, loads worked out anew: the same loss, and what loses most comes first."""
+    design, found, alone = mixed_faults()
+    demand = all_to_all(design)
+    theta = min(1.0, link_loads(design, demand).theta)
+    lost = {}
+    for code, fabric in alone.items():
+        loads = link_loads(fabric, demand)
+        over = np.maximum(theta * loads.arc_gbps - loads.capacity_gbps, 0.0).sum()
+        lost[code] = float(over + theta * loads.lost_gbps)
+    answer = validate(found, design, bisection=False)
+    told = {one.code: one for one in answer.findings}
+    assert {code: told[code].lost_gbps for code in lost} == pytest.approx(lost, abs=1e-6)
+    ranked = sorted(lost, key=lambda code: -lost[code])
+    assert ranked == ["device-missing", "missing", "rate-unlike-plan", "swapped"]
+    assert [one.code for one in answer.findings if one.code in lost] == ranked
+    assert told["device-missing"].price.cut_off == 8 and lost["swapped"] == 0
+    assert [one.code for one in answer.findings if one.severity == "warning"] == ["devices-exchanged", "name-duplicate"]
+
+
+def test_a_cut_off_leaf_ranks_before_a_thin_pair_that_loses_less() -> None:
+    design = topo.leaf_spine(8, 4, 8, parallel=2)
+    names = design.nodes.name
+    leaf = np.flatnonzero((names[design.link_a] == "leaf-3") | (names[design.link_b] == "leaf-3"))
+    thin = np.flatnonzero((names[design.link_a] == "leaf-5") & (names[design.link_b] == "spine-2"))[:1]
+    first, second = validate(design.without(links=[*leaf, *thin]), design, bisection=False).findings
+    assert (first.code, second.code) == ("device-missing", "missing")
+    assert first.lost_gbps > second.lost_gbps and first.price.theta > second.price.theta

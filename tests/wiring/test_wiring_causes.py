@@ -170,3 +170,18 @@ def test_an_island_carries_the_cables_that_would_join_it(pods: Fabric) -> None:
     assert one.price.cut_off == 8
     (by_plan,) = validate(pods.without(links=gone), pods, bisection=False).findings
     assert one.lost_gbps == pytest.approx(by_plan.lost_gbps)
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_a_leaf_that_a_unit_lacks_is_the_one_that_has_no_cable(n: int) -> None:
+    """Where it is one: of two nobody knows which is which."""
+    design = topo.rail_optimized(32, rails=4, hosts_per_unit=8, radix=16)
+    leaves = [f"su-{i}-leaf-3" for i in range(1, n + 1)]
+    gone = sorted({row for leaf in leaves for row in rows_between(design, leaf, "")})
+    answer = validate(design.without(links=gone), bisection=False)
+    codes = sorted(one.code for one in answer.findings if one.severity != "note")
+    if n == 2:
+        assert codes == ["island"] * 2 + ["leaf-missing"] * 2
+        return
+    assert codes == ["leaf-missing"]
+    assert "su-1-leaf-3 is there without any cable: is it this leaf?" in answer.findings[0].evidence

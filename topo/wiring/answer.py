@@ -20,6 +20,9 @@ __all__ = ["NOT_PRICED", "Consequence", "Measured", "Validation"]
 NOT_PRICED = "no fault is priced"
 """How the assumption begins that says why no price was worked out."""
 
+_RANKED_BY = "what each alone loses of an all-to-all at full rate; who is cut off loses all it sends and receives"
+"""What the order of the findings says."""
+
 
 @dataclass(frozen=True, slots=True)
 class Measured:
@@ -199,4 +202,7 @@ class Validation(Result):
             said = f"{cost.parts_found:,}; {cost.parts_healthy:,} should be"
             rows.append(Row("parts that no cable between switches joins", said))
         aid = cost.first_aid_text()
-        return rows + ([Row("first aid", aid)] if aid else [])
+        rows += [Row("first aid", aid)] if aid else []
+        if cost.n_faults > 1:
+            rows.append(Row("findings ranked by", _RANKED_BY))
+        return rows

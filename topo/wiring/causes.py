@@ -224,7 +224,10 @@ def _with_islands(comparison: Comparison, findings: Sequence[Finding]) -> list[F
         for p in _parts_joined(comparison, one, part, row_of):
             joining[p].append(i)
     told: list[Finding | None] = list(findings)
+    _tell_bare_leaf(comparison, told, row_of)
     for i, island in enumerate(findings):
+        if told[i] is None:
+            continue
         first = row_of.get(island.place.split(", ")[0])
         if island.code != "island" or first is None:
             continue
@@ -233,6 +236,22 @@ def _with_islands(comparison: Comparison, findings: Sequence[Finding]) -> list[F
         for j in mine:
             told[j] = None
     return [one for one in told if one is not None]
+
+
+def _tell_bare_leaf(comparison: Comparison, told: list[Finding | None], row_of: Mapping[str, int]) -> None:
+    """The one leaf that a unit lacks, told with the one switch that is there without any cable."""
+    links, fabric = np.flatnonzero(comparison.found), comparison.both
+    bare = fabric.nodes.forwards == FORWARDS_ALL
+    bare[fabric.link_a[links]] = bare[fabric.link_b[links]] = False
+    leaves = [i for i, one in enumerate(told) if one is not None and one.code == "leaf-missing"]
+    islands = [i for i, one in enumerate(told) if one is not None and one.code == "island"
+               and one.place in row_of and bare[row_of[one.place]]]  # fmt: skip
+    if len(leaves) != 1 or len(islands) != 1:
+        return
+    leaf, switch = told[leaves[0]], told[islands[0]]
+    assert leaf is not None and switch is not None
+    said = f"{leaf.evidence}; {switch.place} is there without any cable: is it this leaf?"
+    told[leaves[0]], told[islands[0]] = replace(leaf, evidence=said), None
 
 
 def _island(comparison: Comparison, island: Finding, symptoms: Sequence[Finding]) -> Finding:

@@ -338,7 +338,7 @@ def _planned_endpoints(comparison: Comparison) -> NDArray[np.bool_]:
 
 def _rank(one: Finding) -> tuple[float, float, str]:
     assert one.price is not None
-    return one.price.theta, -one.price.lost_gbps, one.place
+    return -one.price.lost_gbps, one.price.theta, one.place
 
 
 def _first_aid(
