@@ -247,7 +247,7 @@ def _cycle_from(
 
 
 def _paths(left: list[int], entered: list[int], free: dict[int, None]) -> list[tuple[str, list[int]]]:
-    """What is left as longest runs: a move into the class that the next one leaves."""
+    """What is left as longest runs, from the free end on: each move enters the class that the one before it left."""
     leaving = {left[move]: move for move in free}
     entering = {entered[move] for move in free}
     groups: list[tuple[str, list[int]]] = []
@@ -261,5 +261,5 @@ def _paths(left: list[int], entered: list[int], free: dict[int, None]) -> list[t
             run.append(here)
             here = leaving.get(entered[here])
         if run:
-            groups.append(("shifted" if len(run) > 1 else "miswired", run))
+            groups.append(("shifted" if len(run) > 1 else "miswired", run[::-1]))
     return groups

@@ -300,7 +300,8 @@ def _factory_names(cabling: Cabling, learnt: Learnt) -> None:
             kinds[name] += 1
     for name, n in kinds.items():
         said = f"{plural(n, 'adapter')} called {name!r}: of an unknown host, rails are not judged there"
-        learnt.findings.append(finding("name-factory", name, said))
+        at = cabling.first_place(np.flatnonzero(cabling.fabric.nodes.name == name))
+        learnt.findings.append(finding("name-factory", name, said, at=at))
 
 
 def _duplicate_names(cabling: Cabling, learnt: Learnt) -> None:
@@ -310,4 +311,5 @@ def _duplicate_names(cabling: Cabling, learnt: Learnt) -> None:
     for name, n in zip(names[times > 1].tolist(), times[times > 1].tolist(), strict=True):
         if name and not _FACTORY.search(name):
             said = f"{n:,} devices bear this name; what is said of one of them may be another"
-            learnt.findings.append(finding("name-duplicate", name, said))
+            at = cabling.first_place(np.flatnonzero(cabling.fabric.nodes.name == name))
+            learnt.findings.append(finding("name-duplicate", name, said, at=at))

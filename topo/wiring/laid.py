@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from topo.fabric import LinkSet
 from topo.view.text import plural
 from topo.wiring.cabling import Cabling
 from topo.wiring.finding import Finding, finding
@@ -161,24 +162,22 @@ def _as_spelt(found: Cabling, planned: Cabling, laying: Laying, matched: Matched
     agree = np.isin(np.arange(len(unknown)), matched.best.common[1])
     if not any((unknown & kind).sum() > (agree & kind).sum() for kind in (between, ~between)):
         return same
-    examples = _port_examples(found, planned, laying)
+    example = _port_example(found, planned, loose, unknown)
     said = (
         f"{100 * loose.share:.0f} % of the cables agree by device and {100 * matched.share:.0f} % by port too: "
-        f"the two name ports otherwise{examples}; ports are not compared"
+        f"the two name ports otherwise{example}; ports are not compared"
     )
     return Laid(loose, (), (finding("spelling", planned.fabric.name, said),), _least(loose))
 
 
-def _port_examples(found: Cabling, planned: Cabling, laying: Laying) -> str:
-    lost = np.flatnonzero((laying.port < 0) & planned.cabled & (laying.node[planned.fabric.ports.node] >= 0))
-    if not lost.size:
+def _port_example(found: Cabling, planned: Cabling, loose: Matched, unknown: NDArray[np.bool_]) -> str:
+    """A cable as either side spells it: the first of which the two agree by device and not by port."""
+    rows = [(f, q) for f, q in zip(*(side.tolist() for side in loose.best.common), strict=True) if unknown[q]]
+    if not rows:
         return ""
-    row = int(lost[0])
-    node = int(laying.node[planned.fabric.ports.node[row]])
-    own = np.flatnonzero((found.fabric.ports.node == node) & found.cabled)
-    if not own.size:
-        return ""
-    return f" (planned {planned.port_name(row)!r}, found {found.port_name(int(own[0]))!r})"
+    f, q = min(rows, key=lambda pair: pair[1])
+    texts = (LinkSet.of(side.fabric, [int(side.links[row])])[0] for side, row in ((planned, q), (found, f)))
+    return " (planned {}, found {})".format(*texts)
 
 
 def _exchanged(found: Cabling, planned: Cabling, laying: Laying, laid: Laid) -> Laid:

@@ -36,6 +36,9 @@ _ENDS = re.compile(r" - |; ")
 _NAMES = re.compile(r" - |; |, ")
 _MOST_MOVES = 2
 
+_TO_BE_SEEN = ("link-ambiguous",)
+"""Codes of what somebody has to look at before any job on it."""
+
 _NOT_ALL = "the faults are too many to price each"
 _NO_RATE = "a rate is not known; --assume-gbps states one"
 
@@ -70,10 +73,14 @@ def _meets(one: Finding, other: Finding) -> bool:
 def _with(cause: Finding, symptom: Finding) -> Finding:
     """The cause with what its symptom shows: the graver severity, both evidences, the jobs that mend either."""
     fixes = [one.fix for one in (cause, symptom) if one.operations] or [cause.fix]
+    if cause.code in _TO_BE_SEEN and cause.fix not in fixes:
+        fixes.insert(0, cause.fix)
+    named = symptom.place == cause.place or symptom.place.partition(" port ")[0] in symptom.evidence
+    said = symptom.evidence if named else f"{symptom.place}: {symptom.evidence}"
     return replace(
         cause,
         severity=min(cause.severity, symptom.severity, key=SEVERITIES.index),
-        evidence=f"{cause.evidence}; {symptom.evidence}",
+        evidence=f"{cause.evidence}; {said}",
         words="; ".join(filter(None, (cause.words, symptom.words))),
         fix="; ".join(fixes),
         lost_gbps=symptom.lost_gbps if math.isnan(cause.lost_gbps) else cause.lost_gbps,
