@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 
 import pytest
-from format_samples import DB_CSV, IBLINKINFO, NET_DUMP
+from format_samples import DB_CSV, IBLINKINFO, NET_DUMP, SAMPLES
 
 import topo
 from topo.fabric import Fabric
+from topo.io import FORMATS, fabric_of_text
 from topo.io.ibdiagnet import read_db_csv, read_net_dump
 from topo.io.iblinkinfo import read_iblinkinfo
+from topo.parts.forwarding import is_infiniband
 
 
 def rows(fabric: Fabric) -> list[tuple[str, str, float, str]]:
@@ -102,3 +104,10 @@ def test_what_is_none(name: str, text: str) -> None:
     with pytest.raises(topo.FormatError) as caught:
         fabric_of_text(text, "t", format=name)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", [row.name for row in FORMATS if row.name in SAMPLES])
+def test_what_infiniband_tools_print_is_infiniband(name: str) -> None:
+    """Every tool of InfiniBand, and of the other formats none."""
+    fabric = fabric_of_text(SAMPLES[name][0], "sample", format=name)
+    assert is_infiniband(fabric) == (name.startswith("ib"))

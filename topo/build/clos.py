@@ -24,7 +24,7 @@ from topo.fabric import Fabric, Origin
 from topo.table import Array, Labels
 from topo.units import parse_gbps
 
-__all__ = ["ClosPlan", "clos", "fat_tree", "leaf_spine", "positive", "sized_clos"]
+__all__ = ["ClosPlan", "clos", "fat_tree", "leaf_spine", "sized_clos"]
 
 _BLOCK = {2: "pod", 3: "zone"}
 

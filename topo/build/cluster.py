@@ -125,7 +125,7 @@ def cluster(
             inside=hosts.inside,
             ports_per_adapter=hosts.ports_per_adapter,
             hosts_per_unit=unit,
-        ).hosts
+        )
     else:
         inner = template
         placed = _add_servers(assembly, template, hosts, unit)
@@ -180,9 +180,7 @@ def _add_servers(assembly: Assembly, template: HostTemplate, hosts: ClusterHosts
             "does not leave it"
         )
     names = HostNames.plain(hosts.count, unit)
-    return add_opened_hosts(
-        assembly, template, names, inside=hosts.inside, ports_per_adapter=hosts.ports_per_adapter
-    )  # fmt: skip
+    return add_opened_hosts(assembly, template, names, inside=hosts.inside, ports_per_adapter=hosts.ports_per_adapter)
 
 
 def _add_storage(assembly: Assembly, storage: StorageNetwork, template: HostTemplate, placed: OpenedHosts) -> None:

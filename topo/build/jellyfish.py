@@ -97,13 +97,13 @@ def random_graph_like(fabric: Fabric, *, seed: int = 0) -> Fabric:
     rng = drawn_by(seed)
     rate, kind = fabric.links.capacity_gbps[rows], fabric.links.kind.codes[rows]
     classes = np.unique(np.stack([np.nan_to_num(rate, nan=-1.0), kind]), axis=1, return_inverse=True)[1].ravel()
+    before = _n_parts(len(fabric.nodes), fabric.link_a, fabric.link_b)
     for _ in range(_MOST_DRAWS):
         port_a, port_b = fabric.links.port_a.copy(), fabric.links.port_b.copy()
         for one in range(int(classes.max()) + 1):
             mine = rows[classes == one]
             port_a[mine], port_b[mine] = _redrawn(fabric, mine, rng)
         a, b = fabric.ports.node[port_a], fabric.ports.node[port_b]
-        before = _n_parts(len(fabric.nodes), fabric.link_a, fabric.link_b)
         if _n_parts(len(fabric.nodes), a, b) <= before:
             cable = fabric.links.cable.copy()
             cable[rows] = -1

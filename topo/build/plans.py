@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from topo.build.assembly import Assembly
 from topo.build.clos import sized_clos
@@ -76,17 +76,8 @@ class RailsOver:
 
         :raises ParameterError: a rail's ports do not fit, with the most that do.
         """
-        plan = ClosOver(
-            tiers=self.tiers,
-            radix=self.radix,
-            taper=self.taper,
-            link_gbps=self.link_gbps,
-            breakout=self.breakout,
-            uplink_breakout=self.uplink_breakout,
-            ports_per_cage=self.ports_per_cage,
-            switch_part=self.switch_part,
-        )
-        PlanesPlan(plan, by="rail" if ports.n_ports == 1 else "both").over(assembly, ports)
+        each = ClosOver(**{field.name: getattr(self, field.name) for field in fields(self)})
+        PlanesPlan(each, by="rail" if ports.n_ports == 1 else "both").over(assembly, ports)
 
 
 PLANS: Mapping[str, type[Plan]] = {

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from topo.build.assembly import Assembly, numbered, refuse_too_many
-from topo.build.hosts import HostPorts
 from topo.build.layers import positive
 from topo.build.opened import HostNames, OpenedHosts, add_opened_hosts, notes_of
 from topo.errors import ParameterError
@@ -18,27 +15,9 @@ from topo.parts.domains import ualink_template
 from topo.table import Labels
 from topo.units import parse_gbps
 
-__all__ = ["DomainHosts", "add_domains", "scale_up_domain", "ualink_pod"]
+__all__ = ["add_domains", "scale_up_domain", "ualink_pod"]
 
 _MOST_UALINK = 1024
-
-
-@dataclass(frozen=True, eq=False)
-class DomainHosts:
-    """Scale-up domains put into an assembly: their hosts, and the upper switch chips (domains, chips)."""
-
-    hosts: OpenedHosts
-    uppers: NDArray[np.int64]
-
-    @property
-    def compute(self) -> HostPorts:
-        """The ports on the compute fabric."""
-        return self.hosts.compute
-
-    @property
-    def storage(self) -> HostPorts | None:
-        """The ports on the storage network; None where there are none."""
-        return self.hosts.storage
 
 
 def add_domains(
@@ -50,7 +29,7 @@ def add_domains(
     inside: bool = True,
     ports_per_adapter: int | None = None,
     hosts_per_unit: int = 0,
-) -> DomainHosts:
+) -> OpenedHosts:
     """Add ``domains`` racks or pods of a template, with ``hosts`` hosts each (default: the template's).
 
     Without ``inside`` the hosts are their accelerators and compute adapters; scale-up links are always there, since
@@ -75,7 +54,7 @@ def add_domains(
     below = lower.transpose(0, 2, 1).reshape(domains, planes, -1)
     above = uppers.reshape(domains, planes, -1)
     assembly.stripe(below, above, template.parallel, template.gbps, kind="scale_up")
-    return DomainHosts(opened, uppers)
+    return opened
 
 
 def _host_names(template: DomainTemplate, domains: int, hosts: int, hosts_per_unit: int) -> HostNames:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topo.build.assembly import Assembly, numbered, refuse_too_many
+from topo.build.direct import meshed, whole_dimensions
 from topo.build.hosts import HostPorts, port_gbps_of
 from topo.build.layers import positive
 from topo.build.opened import OpenedHosts
@@ -23,8 +24,6 @@ from topo.table import Array, Labels
 from topo.units import parse_gbps
 
 __all__ = ["DIRECT", "DirectDomain", "DirectHosts", "add_direct_domains", "full_mesh_pod"]
-
-_MOST_DIMENSIONS = 8
 
 
 def full_mesh_pod(
@@ -44,14 +43,14 @@ def full_mesh_pod(
 
     :raises ParameterError: no dimension, or one below 2.
     """
-    _check(dims, links, racks_from)
+    dims = whole_dimensions(dims)
+    positive(links=links, racks_from=racks_from)
     rate = parse_gbps(link_gbps)
     total = math.prod(dims)
     refuse_too_many(float(total), "accelerators")
     refuse_too_many(float(total) * sum(size - 1 for size in dims) / 2 * links, "links")
     assembly = Assembly(name or f"full mesh {' x '.join(map(str, dims))}")
     # The first dimension runs fastest, so that a host is a run of rows.
-    grid = np.arange(total).reshape(tuple(reversed(dims)))
     host = np.arange(total) // dims[0]
     rack = np.arange(total) // math.prod(dims[:racks_from])
     host_names = numbered("host-{}", np.arange(1, host[-1] + 2))
@@ -66,25 +65,10 @@ def full_mesh_pod(
         local_index=np.arange(total) % dims[0],
     )
     for axis in range(len(dims)):
-        a, b = _pairs_along(grid, axis)
+        a, b = meshed(dims, axis)
         assembly.connect(np.repeat(rows[a], links), np.repeat(rows[b], links), rate, kind="scale_up")
-    made_by = f"full_mesh_pod({list(dims)}, link_gbps={link_gbps}, links={links}, racks_from={racks_from})"
+    made_by = f"full_mesh_pod({dims}, link_gbps={link_gbps}, links={links}, racks_from={racks_from})"
     return assembly.finish(Origin(made_by=made_by))
-
-
-def _check(dims: Sequence[int], links: int, racks_from: int) -> None:
-    if not 1 <= len(dims) <= _MOST_DIMENSIONS:
-        raise ParameterError(f"dims lists {len(dims)} sizes; give 1 to {_MOST_DIMENSIONS}")
-    positive(links=links, racks_from=racks_from, **{f"dims[{i}]": size for i, size in enumerate(dims, 1)})
-    if min(dims) < 2:
-        raise ParameterError(f"dims is {list(dims)}; every dimension needs at least 2 accelerators")
-
-
-def _pairs_along(grid: Array, axis: int) -> tuple[Array, Array]:
-    """Every two grid places that differ in the axis-th dimension alone."""
-    lines = np.moveaxis(grid, grid.ndim - 1 - axis, -1).reshape(-1, grid.shape[grid.ndim - 1 - axis])
-    first, second = np.triu_indices(lines.shape[1], 1)
-    return lines[:, first].ravel(), lines[:, second].ravel()
 
 
 DIRECT: Mapping[str, tuple[str, Callable[..., Fabric]]] = {

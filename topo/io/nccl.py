@@ -15,18 +15,16 @@ from topo.fabric import FORWARDS_NOTHING, FORWARDS_OWN_HOST, Fabric, LinkTable, 
 from topo.io.descriptions import clean
 from topo.io.notes import NoteBook, quoted
 from topo.io.xml_text import local_name, parse_xml
+from topo.parts.template import PCIE_CODING
 from topo.table import Labels
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-__all__ = ["PCIE_CODING", "XGMI_GBPS", "is_nccl", "nvlink_gbps", "read_nccl"]
+__all__ = ["XGMI_GBPS", "is_nccl", "nvlink_gbps", "read_nccl"]
 
 _SYSTEM = re.compile(r"<(?:system|graphs)\b[^>]*>")
 _GT = re.compile(r"\s*(\d{1,4}(?:\.\d{1,3})?)\s*GT/s", re.IGNORECASE)
-PCIE_CODING = {2.5: 0.8, 5.0: 0.8, 8.0: 128 / 130, 16.0: 128 / 130, 32.0: 128 / 130, 64.0: 242 / 256}
-"""Share of a PCIe lane's transfers (GT/s) that carries data, by generation."""
-
 XGMI_GBPS = {
     **dict.fromkeys(("908", "gfx908"), 368.0),
     **dict.fromkeys(("910", "90a", "gfx90a"), 400.0),

@@ -58,23 +58,24 @@ def read_minigraph(text: str, source: str = "", *, hosts: Sequence[str] = ()) ->
     return book.to_fabric()
 
 
+def _kind(element: Element) -> str:
+    """The type of a device or a link, by its attribute or its ElementType."""
+    stated = next((value for key, value in element.attrib.items() if key.endswith("type")), "")
+    return (stated or text_in(element, "ElementType")).rpartition(":")[2]
+
+
 def _device(book: CableBook, device: Element) -> None:
     name = text_in(device, "Hostname")
-    kind = next((value for key, value in device.attrib.items() if key.endswith("type")), "")
-    kind = kind or text_in(device, "ElementType")
     if name:
-        book.node(name, kind=kind.rpartition(":")[2], part=text_in(device, "HwSku"))
+        book.node(name, kind=_kind(device), part=text_in(device, "HwSku"))
 
 
 def _link(book: CableBook, link: Element) -> None:
-    kind = next((value for key, value in link.attrib.items() if key.endswith("type")), "") or text_in(
-        link, "ElementType"
-    )
+    said = _kind(link)
     ends = [text_in(link, tag) for tag in ("StartDevice", "StartPort", "EndDevice", "EndPort")]
     if not all(ends):
-        book.misfit("link without two ends", f"{kind} {' '.join(filter(None, ends))}", 0)
+        book.misfit("link without two ends", f"{said} {' '.join(filter(None, ends))}", 0)
         return
-    said = kind.rpartition(":")[2]
     if said == "LogicalLink":
         book.notes.add("logical link, not a cable; left out", " ".join(ends))
         book.understood += 1

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from topo.document import nearest
 from topo.errors import ParameterError
+from topo.parts.named import named
 
 __all__ = ["ACCELERATORS", "CALIBRATIONS", "Accelerator", "Calibration", "accelerator", "calibration"]
 
@@ -110,10 +111,7 @@ def accelerator(name: str) -> Accelerator:
 
     :raises ParameterError: no such accelerator; the nearest names are told.
     """
-    for part in ACCELERATORS:
-        if part.name == name:
-            return part
-    raise ParameterError(f"{name!r} is not a known accelerator{nearest(name, (part.name for part in ACCELERATORS))}")
+    return named(ACCELERATORS, name, f"{name!r} is not a known accelerator")
 
 
 def calibration(name: str) -> Calibration:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from topo.document import nearest
-from topo.errors import ParameterError
+from topo.parts.named import named
 from topo.parts.servers import SERVERS
 from topo.parts.template import Adapters, DomainTemplate, HostTemplate, Known, PartBlock
 
@@ -18,11 +17,7 @@ def host_template(name: str) -> HostTemplate:
 
     :raises ParameterError: no such server; the nearest names are told.
     """
-    for template in SERVERS:
-        if template.name == name:
-            return template
-    names = [template.name for template in SERVERS]
-    raise ParameterError(f"template is {name!r}, which is not a known host{nearest(name, names)}")
+    return named(SERVERS, name, f"template is {name!r}, which is not a known host")
 
 
 def mesh_host(name: str, part: str, accelerators: int, nic_gbps: float, known: Known) -> HostTemplate:
@@ -153,8 +148,4 @@ def scale_up_template(name: str) -> DomainTemplate:
 
     :raises ParameterError: no such domain; the nearest names are told.
     """
-    for template in DOMAINS:
-        if template.name == name:
-            return template
-    names = [template.name for template in DOMAINS]
-    raise ParameterError(f"template is {name!r}, which is not a known scale-up domain{nearest(name, names)}")
+    return named(DOMAINS, name, f"template is {name!r}, which is not a known scale-up domain")

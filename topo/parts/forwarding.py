@@ -11,7 +11,7 @@ INFINIBAND_MODEL = "InfiniBand forwards by destination (LID), not by hashing: EC
 """What an answer about hashed or evenly split flows says of itself on an InfiniBand fabric."""
 
 _PARTS = tuple(part.name for part in SWITCHES if "InfiniBand" in part.title)
-_READERS = ("read_ibnetdiscover",)
+_READERS = ("read_ibnetdiscover", "read_iblinkinfo", "read_net_dump", "read_db_csv", "read_ibnl")
 
 
 def is_infiniband(fabric: Fabric) -> bool:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from topo.document import nearest
-from topo.errors import ParameterError
+from topo.parts.named import named
 from topo.parts.servers import SERVERS
 from topo.parts.template import HostTemplate
 
@@ -52,7 +51,4 @@ def host_part(name: str) -> HostPart:
 
     :raises ParameterError: no such host; the nearest names are told.
     """
-    for part in HOSTS:
-        if part.name == name:
-            return part
-    raise ParameterError(f"{name!r} is not a known host{nearest(name, (part.name for part in HOSTS))}")
+    return named(HOSTS, name, f"{name!r} is not a known host")

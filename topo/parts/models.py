@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from topo.document import nearest
 from topo.errors import ParameterError
+from topo.parts.named import named
 
 __all__ = ["MODELS", "Experts", "Latent", "ModelShape", "model_shape"]
 
@@ -226,7 +226,4 @@ def model_shape(name: str) -> ModelShape:
 
     :raises ParameterError: no such model; the nearest names are told.
     """
-    for shape in MODELS:
-        if shape.name == name:
-            return shape
-    raise ParameterError(f"{name!r} is not a known model{nearest(name, (shape.name for shape in MODELS))}")
+    return named(MODELS, name, f"{name!r} is not a known model")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from topo.document import nearest
-from topo.errors import ParameterError
+from topo.parts.named import named
 
 __all__ = ["SWITCHES", "PortMode", "SwitchPart", "part_called", "switch_part"]
 
@@ -131,10 +130,7 @@ def switch_part(name: str) -> SwitchPart:
 
     :raises ParameterError: no such switch; the nearest names are told.
     """
-    for part in SWITCHES:
-        if part.name == name:
-            return part
-    raise ParameterError(f"{name!r} is not a known switch{nearest(name, (part.name for part in SWITCHES))}")
+    return named(SWITCHES, name, f"{name!r} is not a known switch")
 
 
 def part_called(text: str) -> SwitchPart | None:

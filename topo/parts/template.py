@@ -10,6 +10,7 @@ from typing import Literal
 from topo.errors import ParameterError
 
 __all__ = [
+    "PCIE_CODING",
     "Adapters",
     "DomainTemplate",
     "HostTemplate",
@@ -22,6 +23,9 @@ __all__ = [
     "pcie_gbps",
 ]
 
+PCIE_CODING = {2.5: 0.8, 5.0: 0.8, 8.0: 128 / 130, 16.0: 128 / 130, 32.0: 128 / 130, 64.0: 242 / 256}
+"""Share of a PCIe lane's transfers (GT/s) that carries data: 8 bits in 10, 128 in 130, 242 bytes in flits of 256."""
+
 _GIGATRANSFERS = {3: 8.0, 4: 16.0, 5: 32.0, 6: 64.0}
 
 Pairs = tuple[tuple[int, int, int], ...]
@@ -31,8 +35,6 @@ Pairs = tuple[tuple[int, int, int], ...]
 def pcie_gbps(generation: int, width: int = 16) -> float:
     """Rate of a PCI Express link in Gb/s one direction after line coding, rounded down to whole numbers.
 
-    Generations 3 to 5 carry 128 bits in 130, generation 6 carries 242 bytes in flits of 256.
-
     >>> pcie_gbps(4), pcie_gbps(5), pcie_gbps(6)
     (252.0, 504.0, 968.0)
 
@@ -40,8 +42,8 @@ def pcie_gbps(generation: int, width: int = 16) -> float:
     """
     if generation not in _GIGATRANSFERS or width < 1:
         raise ParameterError(f"PCIe generation {generation} x{width} is not known; generations 3 to 6, width 1 or more")
-    share = 242 / 256 if generation == 6 else 128 / 130
-    return float(math.floor(_GIGATRANSFERS[generation] * width * share))
+    transfers = _GIGATRANSFERS[generation]
+    return float(math.floor(transfers * width * PCIE_CODING[transfers]))
 
 
 def each_to_each(lower: int, upper: Iterable[int]) -> Pairs:

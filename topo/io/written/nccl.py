@@ -11,9 +11,10 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from topo.errors import ParameterError
-from topo.io.nccl import PCIE_CODING, XGMI_GBPS, nvlink_gbps
+from topo.io.nccl import XGMI_GBPS, nvlink_gbps
 from topo.io.written import Written, left_unsaid
 from topo.output import plain
+from topo.parts.template import PCIE_CODING
 from topo.view.text import plural
 
 if TYPE_CHECKING:
