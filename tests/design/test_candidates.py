@@ -199,12 +199,64 @@ def test_another_seed_draws_another_random_graph() -> None:
 def test_the_quick_bracket_holds_the_true_bisection() -> None:
     from topo.design.carried import _quick_bisection
 
-    for made in (topo.torus([4, 4], hosts_per_switch=2), topo.dragonfly(2, 4, 2), topo.jellyfish(20, 5, 2, seed=3)):
+    uneven = random_plan(Requirements(accelerators=36, radix=8, rails=2), topo.leaf_spine(8, 4, 4)).build()
+    for made in (
+        topo.torus([4, 4], hosts_per_switch=2),
+        topo.dragonfly(2, 4, 2),
+        topo.jellyfish(20, 5, 2, seed=3),
+        topo.jellyfish(16, 4, 6, seed=1),
+        uneven,
+    ):
         quick = _quick_bisection(made)
-        true = topo.bisection_bandwidth(made, keep="none")
         assert quick is not None
-        assert quick[0] <= true.upper_gbps + 1e-6 and quick[1] >= true.lower_gbps - 1e-6
-        assert quick[2] == true.full_gbps
+        true = topo.bisection_bandwidth(made, keep="none")
+        assert quick[0] <= true.upper_gbps + 1e-6 and quick[2] == true.full_gbps
+        assert quick[1] >= topo.bisection_bandwidth(made).lower_gbps - 1e-6
+
+
+def test_a_large_random_graph_is_bracketed_between_its_eigenvalue_and_a_cut() -> None:
+    """Ten cables and five endpoints a switch: the eigenvalue below, at most a quarter over Kernighan-Lin above."""
+    from topo.design.carried import _quick_bisection
+
+    fabric = topo.jellyfish(720, 10, 5, seed=2)
+    quick = _quick_bisection(fabric)
+    assert quick is not None
+    lower, upper, full, _ = quick
+    networkx = pytest.importorskip("networkx")
+    switch = fabric.nodes.kind.is_any("switch")
+    between = switch[fabric.link_a] & switch[fabric.link_b]
+    graph = networkx.Graph(zip(fabric.link_a[between].tolist(), fabric.link_b[between].tolist(), strict=True))
+    laplacian = networkx.laplacian_matrix(graph).toarray().astype(float)
+    second = np.linalg.eigvalsh(laplacian)[1]
+    assert lower == pytest.approx(400 * second * 720 / 4, rel=1e-6)
+    half, other = networkx.algorithms.community.kernighan_lin_bisection(graph, seed=1)
+    assert lower <= 400 * networkx.cut_size(graph, half, other)
+    assert upper < 0.65 * full and upper < 1.25 * 400 * networkx.cut_size(graph, half, other)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_eigenvalue_bounds_graphs_of_unequal_switches(seed: int) -> None:
+    """Against every two-colouring of the switches, endpoints moved to make it even."""
+    asked = Requirements(accelerators=21 + seed, radix=9, rails=1)
+    fabric = random_plan(asked, topo.leaf_spine(6, 4, 4), seed=seed).build()
+    found = topo.bisection_bandwidth(fabric)
+    row = {int(node): i for i, node in enumerate(fabric.switches)}
+    ends = list(zip(fabric.link_a.tolist(), fabric.link_b.tolist(), strict=True))
+    hosts = np.bincount([row.get(a, row.get(b)) for a, b in ends if (a in row) != (b in row)], minlength=len(row))
+    cables = [(row[a], row[b]) for a, b in ends if a in row and b in row]
+    n = int(hosts.sum())
+    assert len(set(hosts.tolist())) > 1
+    best = math.inf
+    for side in itertools.product((0, 1), repeat=len(row)):
+        held = int(hosts @ np.array(side))
+        moved = max(0, held - (n - n // 2), n // 2 - held)
+        best = min(best, sum(side[a] != side[b] for a, b in cables) + moved)
+    assert found.lower_gbps <= 400 * best <= found.upper_gbps
+    from topo.analysis.bisection.problem import make_problem
+    from topo.analysis.bisection.spread import spectral_bound
+
+    bound = spectral_bound(make_problem(fabric, None, "none", kinds=None, state=None), n // 2)
+    assert 0.5 * 400 * best < bound <= 400 * best + 1e-6
 
 
 def test_pareto_marks_by_brute_force(found: topo.Result) -> None:

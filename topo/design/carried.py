@@ -46,9 +46,9 @@ def bisection_numbers(fabric: Fabric, missing: dict[str, str], seed: int) -> dic
     if untiered and len(fabric.switches) > _MOST_SEARCHED and not len(planes_of(fabric)):
         quick = tried(missing, "bisection", lambda: _quick_bisection(fabric))
         if quick is not None:
-            how = "an all-to-all over shortest paths below; the endpoints halved in their order above"
-            standing = Standing("exact" if quick[0] == quick[1] else "bracket", how)
-            return {**dict(zip(keys, quick, strict=True)), "bisection_standing": standing}
+            *values, how = quick
+            standing = Standing("exact" if values[0] == values[1] else "bracket", how)
+            return {**dict(zip(keys, values, strict=True)), "bisection_standing": standing}
     found: Bisection | None = tried(missing, "bisection", lambda: bisection_bandwidth(fabric, seed=seed))
     if found is None:
         return {**dict.fromkeys(keys), "bisection_standing": None}
@@ -58,14 +58,17 @@ def bisection_numbers(fabric: Fabric, missing: dict[str, str], seed: int) -> dic
     return {**dict(zip(keys, values, strict=True)), "bisection_standing": standing}
 
 
-def _quick_bisection(fabric: Fabric) -> tuple[float, float, float] | None:
-    """Bounds without a search, for large fabrics whose endpoints all hang on one switch each, equally fast.
+def _quick_bisection(fabric: Fabric) -> tuple[float, float, float, str] | None:
+    """Lower bound, upper bound, full bisection and how they were found, without a search.
 
-    An all-to-all at scale theta puts theta * rate * (N/2)^2 / (N - 1) across any even split. With theta that of the
-    cables between switches, a cut that takes k and l endpoints off at their own links is at least rate * (k + l) +
-    c * (N/2 - k) * (N/2 - l), which is least at a corner: the lower bound is that flow or full bisection. Any even
-    split is an upper bound, here that of the endpoints in order, each switch on the side of most of its endpoints.
+    For large fabrics whose endpoints all hang on one switch each, equally fast. An all-to-all at scale theta puts
+    theta * rate * (N/2)^2 / (N - 1) across any even split. With theta that of the cables between switches, a cut that
+    takes k and l endpoints off at their own links is at least rate * (k + l) + c * (N/2 - k) * (N/2 - l), which is
+    least at a corner: the lower bound is that flow or full bisection. Any even split is an upper bound, here that of
+    the endpoints in order. Where these do not meet, the second eigenvalue and the order along its vector are tried.
     """
+    from topo.analysis.bisection.problem import make_problem
+    from topo.analysis.bisection.spread import spectral_bound
     from topo.routing.loads import link_loads
     from topo.traffic import all_to_all, line_rate_gbps
 
@@ -74,19 +77,64 @@ def _quick_bisection(fabric: Fabric) -> tuple[float, float, float] | None:
     if n % 2 or len(np.unique(rate)) != 1:
         return None
     loads = link_loads(fabric, all_to_all(fabric), routing="ecmp")
-    side = np.zeros(len(fabric.nodes))
+    full = float(rate[0] * (n // 2))
+    arc = np.repeat(fabric.links.kind.is_any("scale_out"), 2) & (loads.arc_gbps > 0)
+    theta = float((loads.capacity_gbps[arc] / loads.arc_gbps[arc]).min(initial=np.inf))
+    lower, upper = min(full, theta * float(rate[0]) * (n // 2) ** 2 / (n - 1)), min(full, _halved(fabric, np.arange(n)))
+    below, above = "an all-to-all over shortest paths", "the endpoints halved in their order"
+    if upper - lower > _ROUNDING * upper:
+        spectral = spectral_bound(make_problem(fabric, None, "none", kinds=None, state=None), n // 2)
+        if spectral > lower:
+            lower, below = min(full, spectral), "the second eigenvalue of the cables between switches"
+        smooth = _halved(fabric, _smooth_place(fabric))
+        if smooth < upper:
+            upper, above = smooth, "the endpoints halved along the vector of the second eigenvalue"
+    lower = upper if upper - lower <= _ROUNDING * upper else lower
+    return lower, upper, full, f"{below} below; {above} above"
+
+
+def _halved(fabric: Fabric, place: Array) -> float:
+    """Gb/s cut where endpoints are halved in order of ``place``, hosts whole, and switches follow most of theirs.
+
+    Infinity where a host would stand on both sides.
+    """
     ends = fabric.endpoints
-    side[ends] = np.where(np.arange(n) < n // 2, -1.0, 1.0)
+    n, host = len(ends), fabric.nodes.host.codes[ends].astype(np.int64)
+    host = np.unique(np.where(host < 0, -1 - np.arange(n), host), return_inverse=True)[1]
+    mean = np.bincount(host, place) / np.bincount(host)
+    order = np.lexsort((host, mean[host]))
+    if host[order[n // 2 - 1]] == host[order[n // 2]]:
+        return float("inf")
+    side = np.zeros(len(fabric.nodes))
+    side[ends[order]] = np.where(np.arange(n) < n // 2, -1.0, 1.0)
     access = fabric.links.kind.is_any("access")
     a, b = fabric.link_a, fabric.link_b
     np.add.at(side, b[access], side[a[access]])
     sign = np.where(side < 0, -1, 1)
-    upper = float(fabric.links.capacity_gbps[sign[a] != sign[b]].sum())
-    full = float(rate[0] * (n // 2))
-    arc = np.repeat(fabric.links.kind.is_any("scale_out"), 2) & (loads.arc_gbps > 0)
-    theta = float((loads.capacity_gbps[arc] / loads.arc_gbps[arc]).min(initial=np.inf))
-    lower, upper = min(full, theta * float(rate[0]) * (n // 2) ** 2 / (n - 1)), min(full, upper)
-    return (upper if abs(upper - lower) <= _ROUNDING * upper else lower), upper, full
+    return float(fabric.links.capacity_gbps[sign[a] != sign[b]].sum())
+
+
+def _smooth_place(fabric: Fabric) -> Array:
+    """Where every endpoint's switch stands along the second eigenvector of the cables between switches."""
+    from scipy.sparse import coo_array, diags_array
+    from scipy.sparse.linalg import eigsh
+
+    row = np.full(len(fabric.nodes), -1)
+    row[fabric.switches] = np.arange(len(fabric.switches))
+    a, b = row[fabric.link_a], row[fabric.link_b]
+    between = (a >= 0) & (b >= 0)
+    shape = (len(fabric.switches),) * 2
+    ends = np.concatenate([a[between], b[between]]), np.concatenate([b[between], a[between]])
+    cables = coo_array((np.tile(fabric.links.capacity_gbps[between], 2), ends), shape=shape).tocsr()
+    degree = cables.sum(axis=1)
+    # The least eigenvalues of the Laplacian are the largest of this; any vector gives a split, a rough one is enough.
+    turned = diags_array(2 * degree.max() - degree) + cables
+    values, vectors = eigsh(turned, k=2, which="LA", v0=np.linspace(-1, 1, shape[0]), tol=1e-3)
+    place = np.zeros(len(fabric.nodes))
+    place[fabric.switches] = vectors[:, int(np.argmin(values))]
+    access = fabric.links.kind.is_any("access")
+    np.add.at(place, fabric.link_a[access], place[fabric.link_b[access]])
+    return place[fabric.endpoints]
 
 
 def planes_of(fabric: Fabric) -> list[int]:

@@ -89,25 +89,27 @@ def uniform_loads(capacity: csr_array, weight: Array) -> Array:
 
 
 def spectral_bound(problem: Problem, smaller: int) -> float:
-    """Cut of any two-colouring is at least lambda2 / 4 * (n - z^2 / n), z its imbalance in switches.
+    """Cut of any two-colouring with k of n switches on one side is at least lambda2 * k * (n - k) / n.
 
-    Holds for switches that all bear m units by links of one rate; moving units to restore evenness costs their
-    links. 0 where the fabric is not of that kind. The eigenvalue is lowered by its rounding error.
+    Those k switches bear no fewer units than the k with the fewest, and no more than the k with the most; what is over
+    or short of half is moved, which cuts access links, none slower than the slowest. 0 where units do not hang on one
+    switch each. The eigenvalue is lowered by its rounding error.
     """
     n_units, n = problem.n_units, problem.n_vertices - problem.n_units
     if not 2 <= n <= _MOST_VERTICES or not problem.is_uniform:
         return 0.0
     adjacency = problem.adjacency
     access = adjacency[:n_units, n_units:]
-    hosts = np.asarray((access > 0).sum(axis=0)).ravel()
-    if (np.diff(access.indptr) != 1).any() or access.nnz != n_units or (hosts != hosts[0]).any():
+    hosts = np.sort(np.asarray((access > 0).sum(axis=0)).ravel())
+    if (np.diff(access.indptr) != 1).any() or access.nnz != n_units:
         return 0.0
     rate = float(access.data.min())
     switches = adjacency[n_units:, n_units:].toarray()
     laplacian = np.diag(switches.sum(axis=1)) - switches
     values = np.linalg.eigvalsh(laplacian)
     second = max(0.0, float(values[1]) - 1e-9 * float(values[-1]))
-    m = int(hosts[0])
-    z = np.arange(n % 2, n + 1, 2)
-    moved = np.maximum(0.0, m * z / 2 - (n_units % 2) / 2)
-    return float((second / 4 * (n - z * z / n) + rate * moved).min())
+    k = np.arange(n + 1)
+    fewest, most = (np.concatenate([[0], np.cumsum(order)]) for order in (hosts, hosts[::-1]))
+    half = n_units // 2
+    moved = np.maximum(0, np.maximum(fewest - (n_units - half), half - most))
+    return float((second * k * (n - k) / n + rate * moved).min())
