@@ -123,6 +123,16 @@ def test_every_finding_says_what_is_lost_or_why_no_price_is_known(case: dict[str
         assert not (one.code in HARMLESS and one.lost_gbps > 0)
 
 
+def test_a_fault_of_the_drawing_loses_nothing_here(tmp_path: Path) -> None:
+    """The design has two cables of switches on one port: what was found has ports of its own, and fewer cables."""
+    found = written(tmp_path, "found.csv", plan())
+    design = written(tmp_path, "plan.csv", [*plan(), "leaf-3,3,spine-4,17,400G,A3,S4"])
+    told = {one.code: one for one in validate(found, design, bisection=False).findings}
+    assert told.keys() == {"port-used-twice", "missing"}
+    assert told["port-used-twice"].evidence.startswith("in the design: ")
+    assert (told["port-used-twice"].lost_gbps, told["port-used-twice"].lacks) == (0.0, ())
+
+
 def test_no_reason_is_given_where_no_price_was_asked_for() -> None:
     for one in validate(FAULTS[0].parent / "port-too-slow_uplink.csv", consequence=False).findings:
         assert math.isnan(one.lost_gbps) and "not priced" not in one.words

@@ -239,10 +239,10 @@ def _lacking(side: Cabling, seats: Seats, rule: RailRule, places: dict[str, int]
         labels = seats.labels[group[host]]
         for said in place[len(name) + 1 :].split(", "):
             rank = labels.index(said) if said in labels else -1
-            leaf = int(rule.leaf[seats.unit[host], group[host], rank]) if rank >= 0 else -1
+            leaf = int(rule.leaf[rule.unit[host, rank], group[host], rank]) if rank >= 0 else -1
             if leaf < 0:
                 continue
-            number = int(rule.slot[host] + rule.offset[group[host], rank]) if rule.by_port else -1
+            number = int(rule.slot[host, rank] + rule.offset[group[host], rank]) if rule.by_port else -1
             port = port_at.get((leaf, number), -1)
             port = -1 if port >= 0 and side.cabled[port] else port
             like = int(side.nic[seats.row[first[host]]])

@@ -45,6 +45,9 @@ _NO_TIER = (
 )
 
 
+_AS_DRAWN = "drawn so: loses nothing until it is built"
+
+
 @dataclass(frozen=True)
 class _Judged:
     """What the checks of either way give, before prices."""
@@ -184,7 +187,7 @@ def _of_the_design(planned: Cabling, found: Sequence[Finding]) -> list[Finding]:
     judge_ends(planned, own)
     told = {(one.code, one.place.lower()) for one in found}
     return [
-        replace(one, evidence=f"in the design: {one.evidence}")
+        replace(one, evidence=f"in the design: {one.evidence}", lacks=(), lost_gbps=0.0, words=_AS_DRAWN)
         for one in own.findings
         if one.code in OF_A_DESIGN and (one.code, one.place.lower()) not in told
     ]
