@@ -42,6 +42,28 @@ def test_every_family_opens_without_a_word_and_fits_a_telephone(opened: Opened, 
         assert page.locator("svg[role]:not([aria-label])").count() == 0
 
 
+CHARTS = "#goodput figure, #failures figure, #collisions figure:has(.k0), #step figure"
+
+
+def test_charts_are_drawn_to_fit_a_telephone_and_stay_legible(opened: Opened) -> None:
+    with opened(page_of("leaf-spine"), width=390) as page:
+        shown = page.locator(CHARTS).locator("svg:visible")
+        assert shown.count() == page.locator(CHARTS).count() >= 4
+        for chart in shown.all():
+            box = chart.bounding_box()
+            assert box["x"] >= 0 and box["x"] + box["width"] <= 390
+            assert chart.evaluate("one => one.parentElement.scrollWidth <= one.parentElement.clientWidth")
+            for words in chart.locator("text").all():
+                inside = words.bounding_box()
+                assert inside["x"] >= box["x"] and inside["x"] + inside["width"] <= box["x"] + box["width"]
+                size = "one => parseFloat(getComputedStyle(one).fontSize) * one.getScreenCTM().a"
+                assert words.evaluate(size) >= 10
+        for width, media in ((1280, "screen"), (390, "print")):
+            page.set_viewport_size({"width": width, "height": 900})
+            page.emulate_media(media=media)
+            assert {one.get_attribute("width") for one in page.locator(CHARTS).locator("svg:visible").all()} == {"1000"}
+
+
 def test_a_table_sorts_by_number_and_back(opened: Opened) -> None:
     with opened(page_of("leaf-spine")) as page:
         table = page.locator("table.grid:has(button.sort)").first

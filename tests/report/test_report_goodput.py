@@ -50,14 +50,20 @@ def test_it_comes_first_and_is_the_waterfall_of_a_ring(tapered: topo.report.Repo
 
 
 def test_bars_are_to_scale(tapered: topo.report.Report) -> None:
-    root = ElementTree.fromstring(picture(opened(tapered)).drawing.svg)
-    rects = [one for one in root.iter("{http://www.w3.org/2000/svg}rect") if one.get("class") == "wl"]
-    answer = tapered.goodput
-    assert isinstance(answer, GoodputAnswers)
-    widths = [float(one.get("width", "nan")) for one in rects]
-    assert [width / widths[0] for width in widths] == pytest.approx(
-        [level.gbps / 400 for level in answer.waterfall.levels], abs=2e-3
-    )
+    answer, shown = tapered.goodput, picture(opened(tapered))
+    assert isinstance(answer, GoodputAnswers) and shown.narrow is not None
+    said = []
+    for drawing in (shown.drawing, shown.narrow):
+        root = ElementTree.fromstring(drawing.svg)
+        rects = [one for one in root.iter("{http://www.w3.org/2000/svg}rect") if one.get("class") == "wl"]
+        widths = [float(one.get("width", "nan")) for one in rects]
+        assert [width / widths[0] for width in widths] == pytest.approx(
+            [level.gbps / 400 for level in answer.waterfall.levels], abs=2e-3
+        )
+        words = [one.text or "" for one in root.iter("{http://www.w3.org/2000/svg}text")]
+        said.append([text.removeprefix("lost ") for text in words if text not in ("left", "lost", "standing")])
+    # The narrow one says every name, number and standing of the wide one.
+    assert said[0] == said[1] and not any("…" in text for text in said[1])
 
 
 def test_a_gain_is_a_bar_of_its_own_kind_and_names_are_escaped() -> None:

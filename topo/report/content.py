@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from topo.result import Row
 from topo.view.map_data import FabricMap
@@ -57,10 +58,16 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A drawing with its caption."""
+    """A drawing with its caption; ``narrow`` is the same once more for a screen too narrow for it."""
 
     drawing: Drawing
     caption: str = ""
+    narrow: Drawing | None = None
+
+    @classmethod
+    def of_chart(cls, draw: Callable[..., Drawing], *given: Any, caption: str, **named: Any) -> Picture:
+        """What ``draw`` makes of its arguments, for a screen of usual width and once more ``narrow``."""
+        return cls(draw(*given, **named), caption, draw(*given, **named, narrow=True))
 
 
 @dataclass(frozen=True, slots=True)

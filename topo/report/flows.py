@@ -265,7 +265,8 @@ def _slowest_picture(found: EcmpCollisions) -> Picture:
     end = min(100, 20 * math.ceil(reached / 20 + 1e-9))
     x = Axis("rate of the slowest flow, % of its wanted rate", 0, end, range(0, end + 1, end // 10))
     y = Axis("probability, %", 0, 100, _TENTHS)
-    return Picture(draw_curves([series], x, y, title="Slowest flow", alt=alt), "How slow the slowest flow is")
+    caption = "How slow the slowest flow is"
+    return Picture.of_chart(draw_curves, [series], x, y, title="Slowest flow", alt=alt, caption=caption)
 
 
 def _remedy_items(answer: CollisionAnswers) -> Iterator[Text | Grid | Picture]:
@@ -299,4 +300,4 @@ def _remedy_picture(points: list[tuple[int, Estimate, Estimate | None]]) -> Pict
     said = ", ".join(f"{int(a)}: {format_number(b, 3)} %" for a, b in zip(q, middle, strict=True))
     alt = f"Mean rate of the slowest flow by queue pairs: {said}."
     caption = "What striping over more queue pairs gives the slowest flow"
-    return Picture(draw_curves(curves, x, y, title="Queue pairs", alt=alt), caption)
+    return Picture.of_chart(draw_curves, curves, x, y, title="Queue pairs", alt=alt, caption=caption)

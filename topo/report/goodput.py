@@ -93,7 +93,8 @@ def _items(answer: GoodputAnswers) -> Iterator[Text | Facts | Grid | Picture]:
     told += [f"after {bar.name} {bar.left:.1f} ({round(-bar.taken, 1) + 0.0:+.1f})" for bar in bars[1:]]
     alt = f"Gb/s of an endpoint left after one effect after another: {'; '.join(told)}."
     caption = "Each bar is what is left with this effect and all above it; behind it, what the effect took"
-    yield Picture(draw_waterfall(bars, unit="Gb/s of an endpoint", title=found.title, alt=alt), caption)
+    unit = "Gb/s of an endpoint"
+    yield Picture.of_chart(draw_waterfall, bars, unit=unit, title=found.title, alt=alt, caption=caption)
     known = Standing(found.levels[-1].standing.kind, bars[-1].standing.partition(": ")[2])
     follows = Standing(known.kind, "follows from the goodput")
     yield Facts(
@@ -136,10 +137,8 @@ def _by_size(answers: Sequence[CollectiveTime]) -> Picture:
         at = (other.latency_s - first.latency_s) / slope if slope else 0.0
         if sizes[0] < at < sizes[-1]:
             told += f"; {first.algorithm} and {other.algorithm} cross at {format_number(at / 2**20, 4)} MiB"
-    return Picture(
-        draw_curves(
-            curves, x, Axis("ms", ends[0], ends[-1], ends, log=True), title="Time against message size",
-            alt=f"Time of an all-reduce against its size: {told}.",
-        ),
-        f"Time of an all-reduce against bytes a rank, both axes logarithmic: {told}",
+    return Picture.of_chart(
+        draw_curves, curves, x, Axis("ms", ends[0], ends[-1], ends, log=True), title="Time against message size",
+        alt=f"Time of an all-reduce against its size: {told}.",
+        caption=f"Time of an all-reduce against bytes a rank, both axes logarithmic: {told}",
     )  # fmt: skip

@@ -176,4 +176,4 @@ def _curve_picture(curve: DegradationCurve) -> Picture:
     said = ", ".join(f"{a} down: {format_number(b, 3)} %" for a, b in zip(counts, mean, strict=True))
     alt = f"{curve.measure}: mean share left with {curve.kind} down at random: {said}. {curve.standing}."
     caption = f"Degradation of {curve.measure} ({curve.standing})"
-    return Picture(draw_curves(series, x, y, title="Degradation", alt=alt), caption)
+    return Picture.of_chart(draw_curves, series, x, y, title="Degradation", alt=alt, caption=caption)

@@ -192,7 +192,9 @@ def _timeline(step: TrainingStep) -> Picture:
         f"Timeline of a step of {many} of its {plan.micro_batches:,} micro-batches; gaps are the bubble"
         if many < plan.micro_batches else "Timeline of a step; gaps are the bubble"
     )  # fmt: skip
-    return Picture(draw_timeline(names, spans, kinds, unit="ms", title="Timeline of a step", alt=alt), caption)
+    return Picture.of_chart(
+        draw_timeline, names, spans, kinds, unit="ms", title="Timeline of a step", alt=alt, caption=caption
+    )
 
 
 def _efficiency(scaling: Scaling) -> Picture:
@@ -207,7 +209,7 @@ def _efficiency(scaling: Scaling) -> Picture:
     y = Axis("%", 0, 100, (0, 25, 50, 75, 100))
     told = "; ".join(f"{v:,.0f}: {100 * e:.1f} %" for v, e in zip(n, scaling.efficiency, strict=True))
     alt = f"Scaling efficiency against accelerators, {told}."
-    return Picture(
-        draw_curves(curves, x, y, title="Efficiency against accelerators", alt=alt),
-        f"Efficiency of {scaling.model} against accelerators, strong scaling: the same batch divided among more",
+    caption = f"Efficiency of {scaling.model} against accelerators, strong scaling: the same batch divided among more"
+    return Picture.of_chart(
+        draw_curves, curves, x, y, title="Efficiency against accelerators", alt=alt, caption=caption
     )

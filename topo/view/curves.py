@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from topo.units import format_number
-from topo.view.place import LETTER, WIDTH, document, text_element
+from topo.view.place import LETTER, NARROW, WIDTH, document, text_element
 from topo.view.svg import STYLE
 from topo.view.text import escape_xml
 from topo.view.tiers import Drawing
@@ -65,32 +65,34 @@ class Axis:
         return (value - self.start) / ((self.end - self.start) or 1.0)
 
 
-def draw_curves(curves: Sequence[Curve], x: Axis, y: Axis, *, title: str, alt: str) -> Drawing:
-    """At most four curves over common axes; ``alt`` says in words what they show.
+def draw_curves(curves: Sequence[Curve], x: Axis, y: Axis, *, title: str, alt: str, narrow: bool = False) -> Drawing:
+    """At most four curves over common axes; ``alt`` says in words what they show; ``narrow`` is for a telephone.
 
     >>> axis = Axis("share, %", 0, 100, (0, 50, 100))
     >>> drawing = draw_curves([Curve("a", (0, 100), (100, 0))], axis, axis, title="t", alt="a falls from 100 to 0")
     >>> drawing.svg.count("<polyline"), drawing.alt
     (1, 'a falls from 100 to 0')
     """
-    plane = _Plane(x, y)
+    width = NARROW if narrow else WIDTH
+    plane = _Plane(x, y, width)
     body = plane.grid()
     for i, curve in enumerate(curves):
         body += plane.curve(curve, i % 4)
     bottom = _TOP + _PLOT + 34
     body.append(text_element(_LEFT + plane.width / 2, bottom, x.name, "d", middle=True))
     body.append(text_element(12, _TOP - 14, y.name, "d"))
-    body += _legend(curves, bottom + 22)
-    height = math.ceil(bottom + (38 if len(curves) > 1 or curves[0].low else 22))
-    return Drawing(document(body, height=height, title=title, alt=alt, style=CHART_STYLE), alt, ())
+    keys, below = _legend(curves, bottom + 22, width)
+    height = math.ceil(below if len(curves) > 1 or curves[0].low else bottom + 22)
+    svg = document([*body, *keys], height=height, title=title, alt=alt, style=CHART_STYLE, width=width)
+    return Drawing(svg, alt, ())
 
 
 class _Plane:
     """The plotting area and what is drawn on it."""
 
-    def __init__(self, x: Axis, y: Axis) -> None:
+    def __init__(self, x: Axis, y: Axis, width: int) -> None:
         self.x, self.y = x, y
-        self.width = WIDTH - _LEFT - _RIGHT
+        self.width = width - _LEFT - _RIGHT
 
     def at(self, x: float, y: float) -> tuple[float, float]:
         across = min(max(self.x.share(x), 0.0), 1.0)
@@ -143,11 +145,15 @@ def _joined(points: Sequence[tuple[float, float]]) -> str:
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
 
 
-def _legend(curves: Sequence[Curve], y: float) -> list[str]:
+def _legend(curves: Sequence[Curve], y: float, width: int) -> tuple[list[str], float]:
+    """The names with their strokes, in as many lines as they take, and where they end."""
     out: list[str] = []
     x = _LEFT
     for i, curve in enumerate(curves):
+        long = 28 + len(curve.name) * LETTER["d"]
+        if x > _LEFT and x + long > width:
+            x, y = _LEFT, y + 18
         out.append(f'<path class="k{i % 4}" d="M{x:.1f} {y - 4:.1f}h22"/>')
         out.append(text_element(x + 28, y, curve.name, "d"))
-        x += 28 + len(curve.name) * LETTER["d"] + 26
-    return out
+        x += long + 26
+    return out, y + 16

@@ -8,9 +8,23 @@ from dataclasses import dataclass
 from topo.view.scene import Box
 from topo.view.text import escape_xml
 
-__all__ = ["BOX", "GAP", "LEFT", "LETTER", "WIDTH", "Placed", "document", "label_element", "place", "text_element"]
+__all__ = [
+    "BOX",
+    "GAP",
+    "LEFT",
+    "LETTER",
+    "NARROW",
+    "WIDTH",
+    "Placed",
+    "document",
+    "label_element",
+    "place",
+    "text_element",
+]
 
 WIDTH = 1000
+NARROW = 360
+"""Width of a chart that is drawn once more for a telephone."""
 LEFT = 152
 BOX = 56
 GAP = 92
@@ -45,19 +59,26 @@ def place(box: Box, y: float, columns: int) -> Placed:
 
 
 def document(
-    body: Sequence[str], *, height: int, title: str, alt: str, style: str, description: str | None = None
+    body: Sequence[str],
+    *,
+    height: int,
+    title: str,
+    alt: str,
+    style: str,
+    description: str | None = None,
+    width: int = WIDTH,
 ) -> str:
-    """One SVG of the width all pictures have; ``alt`` is its label, and its description where none is given.
+    """One SVG; ``alt`` is its label, and its description where none is given.
 
     >>> document([], height=20, title="t", alt="a & b", style="").splitlines()[2:4]
     ['<desc>a &amp; b</desc>', '<style></style>']
     """
     joined, told = "\n".join(body), alt if description is None else description
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="tt" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="tt" viewBox="0 0 {width} {height}" width="{width}" '
         f'height="{height}" role="img" aria-label="{escape_xml(alt)}">\n<title>{escape_xml(title)}</title>\n'
         f"<desc>{escape_xml(told)}</desc>\n<style>{style}</style>\n"
-        f'<rect width="{WIDTH}" height="{height}" fill="var(--bg)"/>\n{joined}\n</svg>\n'
+        f'<rect width="{width}" height="{height}" fill="var(--bg)"/>\n{joined}\n</svg>\n'
     )
 
 

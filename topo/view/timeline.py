@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from topo.units import format_number
 from topo.view.curves import CHART_STYLE
-from topo.view.place import LETTER, WIDTH, document, text_element
+from topo.view.place import LETTER, NARROW, WIDTH, document, text_element
 from topo.view.text import escape_xml
 from topo.view.tiers import Drawing
 
@@ -35,9 +35,16 @@ class Span:
 
 
 def draw_timeline(
-    lanes: Sequence[str], spans: Sequence[Span], kinds: Sequence[str], *, unit: str, title: str, alt: str
+    lanes: Sequence[str],
+    spans: Sequence[Span],
+    kinds: Sequence[str],
+    *,
+    unit: str,
+    title: str,
+    alt: str,
+    narrow: bool = False,
 ) -> Drawing:
-    """Lanes from top to bottom over one axis of time from 0; at most four kinds.
+    """Lanes from top to bottom over one axis of time from 0; at most four kinds; ``narrow`` is for a telephone.
 
     >>> drawing = draw_timeline(["one"], [Span(0, 0, 1, 0), Span(0, 1, 3, 1)], ["forward", "backward"], unit="ms",
     ...                         title="t", alt="forward, then backward")
@@ -45,7 +52,8 @@ def draw_timeline(
     (1, 1)
     """
     end = max((span.end for span in spans), default=0.0) or 1.0
-    across = (WIDTH - _LEFT - _RIGHT) / end
+    width = NARROW if narrow else WIDTH
+    across = (width - _LEFT - _RIGHT) / end
     bottom = _TOP + len(lanes) * _LANE
     body = []
     step = _round_step(end / _TICKS)
@@ -55,20 +63,30 @@ def draw_timeline(
         body.append(text_element(x, bottom + 14, format_number(step * i, 3), "d", middle=True))
     body += [text_element(12, _TOP + i * _LANE + _THICK - 5, name, "h") for i, name in enumerate(lanes)]
     for span in spans:
-        y, width = _TOP + span.lane * _LANE, across * (span.end - span.start)
+        y, long = _TOP + span.lane * _LANE, across * (span.end - span.start)
         tip = escape_xml(f"{kinds[span.kind]}: {format_number(span.start, 4)} to {format_number(span.end, 4)} {unit}")
         body.append(
-            f'<rect class="u{span.kind}" x="{_LEFT + across * span.start:.2f}" y="{y:.1f}" width="{width:.2f}" '
+            f'<rect class="u{span.kind}" x="{_LEFT + across * span.start:.2f}" y="{y:.1f}" width="{long:.2f}" '
             f'height="{_THICK}"><title>{tip}</title></rect>'
         )
-    body.append(text_element(_LEFT + (WIDTH - _LEFT - _RIGHT) / 2, bottom + 32, f"time, {unit}", "d", middle=True))
+    body.append(text_element(_LEFT + (width - _LEFT - _RIGHT) / 2, bottom + 32, f"time, {unit}", "d", middle=True))
+    keys, below = _legend(kinds, bottom + 52, width)
+    svg = document([*body, *keys], height=math.ceil(below), title=title, alt=alt, style=_STYLE, width=width)
+    return Drawing(svg, alt, ())
+
+
+def _legend(kinds: Sequence[str], y: float, width: int) -> tuple[list[str], float]:
+    """The kinds with their colours, in as many lines as they take, and where they end."""
+    out: list[str] = []
     x = _LEFT
     for i, name in enumerate(kinds):
-        body.append(f'<rect class="u{i}" x="{x:.1f}" y="{bottom + 42:.1f}" width="16" height="11"/>')
-        body.append(text_element(x + 22, bottom + 52, name, "d"))
-        x += 22 + len(name) * LETTER["d"] + 24
-    height = math.ceil(bottom + 64)
-    return Drawing(document(body, height=height, title=title, alt=alt, style=_STYLE), alt, ())
+        long = 22 + len(name) * LETTER["d"]
+        if x > _LEFT and x + long > width:
+            x, y = _LEFT, y + 18
+        out.append(f'<rect class="u{i}" x="{x:.1f}" y="{y - 10:.1f}" width="16" height="11"/>')
+        out.append(text_element(x + 22, y, name, "d"))
+        x += long + 24
+    return out, y + 12
 
 
 def _round_step(least: float) -> float:
