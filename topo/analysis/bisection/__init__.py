@@ -199,7 +199,7 @@ def bisection_bandwidth(
         if found is not None:
             lower, method, witness = found[0], "enumeration", None
             upper, side = min((upper, side), (problem.cut_gbps(found[1]), found[1]), key=lambda pair: pair[0])
-        elif keep != "none" and smaller == len(problem.chosen) // 2 and not _is_near(problem, start, upper):
+        elif _has_finer_halves(problem, smaller) and not _is_near(problem, start, upper):
             finer = make_problem(fabric, problem.chosen, "none", kinds=kinds, state=state)
             bound = lower_bound(finer, tree_of(finer), smaller)
             if bound[0] > lower:
@@ -278,6 +278,12 @@ def _bracketed(
         with part("search for a split", 1 / 2):
             split = min(split, best_split(problem, tree, smaller, lower.gbps, seed), key=itemgetter(0))
     return lower, split
+
+
+def _has_finer_halves(problem: Problem, smaller: int) -> bool:
+    """Whether endpoints split singly are another question, of halves of the same sizes."""
+    n_endpoints = len(problem.chosen)
+    return problem.n_units < n_endpoints and smaller == n_endpoints // 2
 
 
 def _is_near(problem: Problem, lower: Bound, upper: float) -> bool:

@@ -91,7 +91,7 @@ class _Merged:
         ones[own_class] = on_one
         follows = self.own_kappa[self.unit_base] < bases.class_cost[own_class]
         label[self.unit_base] = np.where(follows, on_one, label[tree.parent[self.unit_base]])
-        return Split(split.cost, label, ones)
+        return Split(split.cost, label, ones, split.strayed)
 
 
 def _merged(tree: BlockTree, kappa: Array, charges: Charges | None) -> _Merged | None:

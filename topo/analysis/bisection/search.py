@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -21,13 +22,17 @@ __all__ = ["best_split", "best_switches", "cheapest_units", "first_split", "kept
 
 _MOST_SEARCH_WORK = 2e6
 _MOST_SWAP_SIZE = 1500
+_MOST_UNITS = 20_000  # beyond, one start is what a fabric of tiers is given
 _AMPLITUDES = (0.01, 0.05, 0.15)
 
 
 def best_split(problem: Problem, tree: BlockTree | None, smaller: int, lower: float, seed: int) -> tuple[float, Array]:
-    """Best even split found: cut in Gb/s and the side of every vertex; stops early at the lower bound."""
+    """Best even split of the starts after the first: cut in Gb/s and the side of every vertex.
+
+    Stops early at the lower bound; infinity where there is no other start.
+    """
     best = (np.inf, np.zeros(problem.n_vertices, bool))
-    for side in _starts(problem, tree, smaller, seed):
+    for side in _more_starts(problem, tree, smaller, seed):
         cut = problem.cut_gbps(side)
         if cut < best[0]:
             best = (cut, side)
@@ -42,8 +47,8 @@ def best_split(problem: Problem, tree: BlockTree | None, smaller: int, lower: fl
 
 
 def first_split(problem: Problem, tree: BlockTree | None, smaller: int, lower: float, seed: int) -> tuple[float, Array]:
-    """The first start of :func:`best_split`, improved if need be: enough on regular fabrics."""
-    side = next(_starts(problem, tree, smaller, seed))
+    """The first start, improved if need be: enough on regular fabrics."""
+    side = _first_start(problem, tree, smaller, seed)
     cut = problem.cut_gbps(side)
     return (cut, side) if cut <= lower else _improved(problem, side, smaller)
 
@@ -94,24 +99,39 @@ def side_of_split(problem: Problem, tree: BlockTree, split: Split) -> Array:
     return side
 
 
-def _starts(problem: Problem, tree: BlockTree | None, smaller: int, seed: int) -> Iterator[Array]:
-    rng = np.random.default_rng(seed)
-    rounds = int(min(30, max(2, _MOST_SEARCH_WORK // max(len(problem.edge_a), 1))))
-    if tree is not None:
-        kappa = edge_capacity(tree)
-        side = side_of_split(problem, tree, cheapest_labels(tree, kappa, [smaller]))
-        if int(problem.weight[side[: problem.n_units]].sum()) not in (smaller, int(problem.weight.sum()) - smaller):
-            side = _resplit(problem, side, smaller)
-        yield side
-        if problem.n_units <= 20_000:
-            for i in steps(range(rounds)):
-                noise = 1 + _AMPLITUDES[i % len(_AMPLITUDES)] * rng.random(len(kappa))
-                yield side_of_split(problem, tree, cheapest_labels(tree, kappa * noise, [smaller]))
+def _first_start(problem: Problem, tree: BlockTree | None, smaller: int, seed: int) -> Array:
+    if tree is None:
+        return next(_untiered_starts(problem, smaller, seed))
+    side = side_of_split(problem, tree, cheapest_labels(tree, edge_capacity(tree), [smaller]))
+    if int(problem.weight[side[: problem.n_units]].sum()) in (smaller, int(problem.weight.sum()) - smaller):
+        return side
+    return _resplit(problem, side, smaller)
+
+
+def _more_starts(problem: Problem, tree: BlockTree | None, smaller: int, seed: int) -> Iterator[Array]:
+    """The starts that follow: splits by rates a little off, where a fabric of tiers is not too large for many."""
+    if tree is None:
+        yield from islice(_untiered_starts(problem, smaller, seed), 1, None)
         return
+    if problem.n_units > _MOST_UNITS:
+        return
+    rng, kappa = np.random.default_rng(seed), edge_capacity(tree)
+    for i in steps(range(_rounds(problem))):
+        noise = 1 + _AMPLITUDES[i % len(_AMPLITUDES)] * rng.random(len(kappa))
+        yield side_of_split(problem, tree, cheapest_labels(tree, kappa * noise, [smaller]))
+
+
+def _rounds(problem: Problem) -> int:
+    return int(min(30, max(2, _MOST_SEARCH_WORK // max(len(problem.edge_a), 1))))
+
+
+def _untiered_starts(problem: Problem, smaller: int, seed: int) -> Iterator[Array]:
+    """Along the fabric's own orders, then along mixes of smooth vectors."""
+    rng = np.random.default_rng(seed)
     for order in _straight_orders(problem):
         yield _resplit(problem, order > np.median(order[order >= 0]), smaller, prefer=order)
     vectors = _smooth_vectors(problem)
-    for i in steps(range(rounds)):
+    for i in steps(range(_rounds(problem))):
         mix = vectors[:, 0] if i == 0 else vectors @ rng.standard_normal(vectors.shape[1])
         side = _resplit(problem, mix > np.median(mix), smaller, prefer=mix)
         yield _swapped(problem, side, smaller)
