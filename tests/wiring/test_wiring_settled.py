@@ -147,11 +147,14 @@ def test_every_code_has_a_consequence_in_words() -> None:
 @pytest.mark.parametrize(
     ("file", "lost"),
     [
-        ("island_pair.csv", 400.0),  # its one endpoint reaches nothing
-        ("port-used-twice_host.csv", 400.0),  # one of two hosts is left without a port
-        ("breakout-beyond_ninth_leg.csv", 100.0),
+        ("island_pair.csv", 2 * 400.0),  # its one endpoint reaches nothing, and nothing reaches it
+        ("port-used-twice_host.csv", 2 * 400.0),  # one of two hosts is left without a port
+        ("breakout-beyond_ninth_leg.csv", 2 * 100.0),
         ("uplinks-fewer_uneven.csv", 0.0),  # 2,800 Gb/s up, one host below
-        ("ports-too-many_leaf.csv", 84 * 100.0 - 8 * 100.0),  # hosts at once through the uplinks, the rest have 0.25:1
+        (
+            "ports-too-many_leaf.csv",
+            2 * (84 * 100.0 - 8 * 100.0),
+        ),  # hosts at once through the uplinks, the rest have 0.25:1
     ],
 )
 def test_what_is_lost_where_no_cable_tells_the_fix(file: str, lost: float) -> None:
@@ -186,5 +189,14 @@ def test_a_pod_without_any_uplink_is_no_network_of_its_own() -> None:
         if whole.nodes.name[a].startswith("pod1-spine") and whole.nodes.name[b].startswith("core")
     ])  # fmt: skip
     (one,) = validate(torn, bisection=False).findings
-    assert (one.code, one.lost_gbps) == ("island", 8 * 400.0)
+    assert (one.code, one.lost_gbps) == ("island", 2 * 8 * 400.0)
     assert one.place.startswith("pod1-leaf-1")
+
+
+def test_a_cable_of_a_host_costs_the_same_with_a_design_and_without(tmp_path: Path) -> None:
+    """Against the plan its cable is missing, without one an adapter: both lose what it sends and what is sent to it."""
+    good, lacking = (FAULTS[0].parent / name for name in ("good_rails.csv", "nic-missing_one.csv"))
+    (by_plan,) = validate(lacking, good, bisection=False).findings
+    (by_rule,) = validate(lacking, bisection=False).findings
+    assert (by_plan.code, by_rule.code) == ("missing", "nic-missing")
+    assert by_plan.lost_gbps == pytest.approx(by_rule.lost_gbps) == 2 * 400.0

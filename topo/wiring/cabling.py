@@ -16,10 +16,13 @@ from topo.io.infer_tiers import Wiring, switch_tiers
 from topo.table import Array
 from topo.wiring.kinds import kinds_of
 
-__all__ = ["KINDS", "Cabling", "modes", "natural_ranks", "port_words"]
+__all__ = ["BOTH_WAYS", "KINDS", "Cabling", "modes", "natural_ranks", "port_words"]
 
 KINDS = ("scale_out", "access", "storage", "management")
 """Kinds of links that are cables between boxes; the others lie inside a host or a chassis, or join accelerators."""
+
+BOTH_WAYS = 2
+"""Rate of the flows that an endpoint without a path loses, over its own: what it sends and what is sent to it."""
 
 _SWITCHES = ("switch", "router", "storage_switch")
 _DIGITS = re.compile(r"\d+")

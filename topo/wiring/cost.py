@@ -91,7 +91,7 @@ class _Scale:
     def lost_gbps(self, loads: LinkLoads) -> float:
         """Rate that does not get through when all send what fits in the healthy fabric.
 
-        Sum over arcs of what is above their capacity, and the flows that have no path any more.
+        Sum over arcs of what is above their capacity, and the flows that have no path any more, to and from.
         """
         over = np.maximum(self.theta * loads.arc_gbps - loads.capacity_gbps, 0.0)
         cut = max(loads.lost_gbps - self.healthy.lost_gbps, 0.0)
@@ -223,7 +223,7 @@ def _with_price(scale: _Scale, one: Finding, *, briefly: bool, alone: bool) -> F
     below = _below(comparison, one)
     if below and price.theta < 1:
         said.append(f"jobs on the endpoints of {below} suffer most")
-    if not briefly and not alone and (price.lost_gbps > 0 or price.gain > _LEAST_GAIN):
+    if not briefly and not alone and (price.gain > _LEAST_GAIN or (price.lost_gbps > 0 and not price.cut_off)):
         gains = f"{100 * price.gain:.3g} %" if price.gain > _LEAST_GAIN else "nothing while the others stand"
         said.append(f"mending it now, and no other, gains {gains}")
     fix = one.fix + _until_then(scale, one, there, price.theta)

@@ -15,7 +15,7 @@ from topo.io.port_names import place_of_port
 from topo.parts.switches import part_called
 from topo.table import Array
 from topo.view.text import plural
-from topo.wiring.cabling import Cabling, port_words
+from topo.wiring.cabling import BOTH_WAYS, Cabling, port_words
 from topo.wiring.finding import finding, listed
 from topo.wiring.kinds import named
 from topo.wiring.learnt import MINN, SUPPORT, Learnt
@@ -95,7 +95,7 @@ def _dark(cabling: Cabling, links: list[int]) -> tuple[float, tuple[int, ...]]:
     """
     if not links or not np.isin(links, cabling.access).all():
         return math.nan, tuple(links)
-    return float(cabling.fabric.links.capacity_gbps[links].sum()), ()
+    return BOTH_WAYS * float(cabling.fabric.links.capacity_gbps[links].sum()), ()
 
 
 def _line(cabling: Cabling, link: int, beside: int) -> str:

@@ -14,7 +14,7 @@ from topo.io.infer_tiers import components
 from topo.io.port_names import place_of_port
 from topo.parts.switches import part_called
 from topo.view.text import plural
-from topo.wiring.cabling import Cabling
+from topo.wiring.cabling import BOTH_WAYS, Cabling
 from topo.wiring.finding import finding, listed
 from topo.wiring.kinds import kinds_of
 from topo.wiring.learnt import BIG, MINN, SUPPORT, Learnt
@@ -144,7 +144,7 @@ def _islands(cabling: Cabling, learnt: Learnt) -> None:
         said = f"{count} that no cable joins to the other {total - len(nodes):,}"
         said += "; its topmost switches have no uplink, those of their kind there have" if key in torn else ""
         at = cabling.place(line[key]) if key in line else ("", 0)
-        learnt.findings.append(finding("island", shown, said, at=at, lost_gbps=float(lost[key])))
+        learnt.findings.append(finding("island", shown, said, at=at, lost_gbps=BOTH_WAYS * float(lost[key])))
 
 
 def _is_torn_off(cabling: Cabling, part: NDArray[np.bool_], main: NDArray[np.bool_]) -> bool:
@@ -183,7 +183,7 @@ def _oversubscription(cabling: Cabling, learnt: Learnt) -> None:
         own = cabling.n_endpoints[leaf] / up[leaf]
         count = f"{cabling.n_endpoints[leaf]} cables to hosts on {up[leaf]} uplinks"
         said = f"{count}, {own:.2f}:1; the median leaf has {usual:.2f}:1"
-        lost = max(cabling.gbps_down(leaf) / max(1.0, usual) - cabling.gbps_up(leaf), 0.0)
+        lost = BOTH_WAYS * max(cabling.gbps_down(leaf) / max(1.0, usual) - cabling.gbps_up(leaf), 0.0)
         name, at = str(cabling.fabric.nodes.name[leaf]), cabling.first_place(leaf)
         learnt.findings.append(finding("oversubscription-unlike", name, said, at=at, lost_gbps=lost))
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from topo.table import Array
 from topo.view.text import plural
 from topo.wiring.apart import of_another_pattern, on_own_leaves, units_of_ranks
-from topo.wiring.cabling import Cabling, modes
+from topo.wiring.cabling import BOTH_WAYS, Cabling, modes
 from topo.wiring.difference import Moves, grouped_moves
 from topo.wiring.finding import Finding, finding, listed
 from topo.wiring.hosts import Seats
@@ -187,7 +187,7 @@ def _missing_leaf(cabling: Cabling, seats: Seats, rule: RailRule, at: tuple[int,
     names = cabling.fabric.nodes.name[others].tolist()
     free = _free_on_all(cabling, np.array(others, np.int64))
     rate = _usual_rate(cabling, cabling.access)
-    lost = n_hosts * rate
+    lost = BOTH_WAYS * n_hosts * rate
     evidence = f"none of {n_hosts:,} hosts beside {', '.join(names[:4])} shows {label}, rail {rank + 1} of its unit"
     if free:
         evidence += f"; free on every switch above these leaves: {listed('port', free)}"
@@ -339,7 +339,7 @@ def _say_missing(cabling: Cabling, seats: Seats, rule: RailRule, host: int, rank
             said = f"shows {seats.full[host] - len(ranks)} of {seats.full[host]} adapters; lacks {', '.join(labels)}"
             words = f"the host runs without {len(labels)} of its {seats.full[host]} adapters"
             place = f"{seats.name[host]} {', '.join(label.split(' (')[0] for label in labels)}"
-            found = finding(code, place, said, words=words, at=at, lost_gbps=rate * len(labels))
+            found = finding(code, place, said, words=words, at=at, lost_gbps=BOTH_WAYS * rate * len(labels))
         else:
             found = finding(code, seats.name[host], f"an unnamed adapter sits where {', '.join(labels)} should", at=at)
         learnt.findings.append(found)
@@ -372,7 +372,7 @@ def _fewer_cables(cabling: Cabling, explained: set[str], learnt: Learnt) -> None
             words = f"the host runs without {usual - n_cables[host]} of its {usual} cables"
             at = cabling.first_place(cabling.nic[code == hosts[host]])
             found = finding("nic-missing", names[host], evidence, words=words, at=at)
-            learnt.findings.append(replace(found, lost_gbps=rate * float(usual - n_cables[host])))
+            learnt.findings.append(replace(found, lost_gbps=BOTH_WAYS * rate * float(usual - n_cables[host])))
 
 
 def _holds_unnamed(cabling: Cabling, leaf: int, number: int) -> bool:

@@ -11,7 +11,7 @@ from topo.table import Array
 from topo.units import format_gbps
 from topo.wiring.bare import bare_switches
 from topo.wiring.blocks import TierPair
-from topo.wiring.cabling import Cabling
+from topo.wiring.cabling import BOTH_WAYS, Cabling
 from topo.wiring.even import Grid, Symptom, say_apart, say_between, say_uneven, usual_total
 from topo.wiring.finding import finding
 from topo.wiring.learnt import Learnt
@@ -100,7 +100,7 @@ def _fewer(cabling: Cabling, node: int, total: int, usual: int) -> tuple[str, fl
     up, down = cabling.gbps_up(node), cabling.gbps_down(node)
     should = up * usual / total if total else down
     words = f"its uplinks carry {format_gbps(up)} of {format_gbps(should)}; below it are {format_gbps(down)}"
-    return "" if not total or math.isnan(down - should) else words, max(min(down, should) - up, 0.0)
+    return "" if not total or math.isnan(down - should) else words, BOTH_WAYS * max(min(down, should) - up, 0.0)
 
 
 def judge_degrees(cabling: Cabling, tier_pairs: list[TierPair], is_flat: bool, learnt: Learnt) -> None:

@@ -81,11 +81,11 @@ def validate(
     |f| + |q| - m that turn what was found into what was planned.
 
     Each fault is priced alone on the fabric that is otherwise as it should be: what is left of an all-to-all under an
-    even split over all shortest paths, and ``lost_gbps``, the rate above capacity, in Gb/s one direction, when all
-    send as much as fits without faults. Up to ``most_priced`` are priced, of every code alike
-    (default: 200 up to 5,000 endpoints, fewer above;
-    of more than 200 faults 50 at most, by the all-to-all alone); ``consequence=False`` prices none, and
-    ``bisection=False`` leaves out the bracket on bisection bandwidth. ``accept`` names known deviations
+    even split over all shortest paths, and ``lost_gbps``, the rate of the flows that do not get through when all send
+    as much as fits without faults: those to an endpoint beside those from it. Up to ``most_priced`` are priced, of
+    every code alike (default: 200 up to 5,000 endpoints, fewer above; of more than 200 faults 50 at most, by the
+    all-to-all alone); ``consequence=False`` prices none, and ``bisection=False`` leaves out the bracket on bisection
+    bandwidth. ``accept`` names known deviations
     (:func:`read_accepted`), ``today`` the day their terms are read on.
 
     >>> import topo
