@@ -184,3 +184,10 @@ def test_the_tables_are_one_class_wherever_they_are_imported_from() -> None:
     for name in topo.elements.__all__:
         if hasattr(topo.fabric, name):
             assert getattr(topo.fabric, name) is getattr(topo.elements, name)
+
+
+@pytest.mark.parametrize("text", ["x,y", "0,,1", "1.5,0", "9" * 30])
+def test_coordinates_that_are_no_numbers_are_refused_where_they_are_read(text: str) -> None:
+    nodes = NodeTable(name=["a", "b"], coordinates=["0,1", text])
+    with pytest.raises(FabricError, match="give whole numbers from 0 parted by commas, like 0,3,12"):
+        nodes.places()

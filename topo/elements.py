@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from topo.errors import place_in
+from topo.errors import FabricError, place_in
+from topo.output import shorten
 from topo.table import Array, Labels, Table, column
 
 __all__ = [
@@ -60,6 +61,8 @@ class NodeTable(Table):
     def places(self) -> NDArray[np.int64]:
         """Coordinates as numbers, shape (nodes, dimensions); -1 where a node has none or fewer.
 
+        :raises FabricError: coordinates that are no whole numbers parted by commas.
+
         >>> NodeTable(name=["a", "b", "c"], coordinates=["0,3", "1,12", None]).places().tolist()
         [[0, 3], [1, 12], [-1, -1]]
         """
@@ -67,7 +70,11 @@ class NodeTable(Table):
         width = max(map(len, texts), default=0)
         table = np.full((len(texts) + 1, width), -1, np.int64)
         for row, numbers in zip(table, texts, strict=False):
-            row[: len(numbers)] = [int(number) for number in numbers]
+            try:
+                row[: len(numbers)] = [int(number) for number in numbers]
+            except (ValueError, OverflowError):
+                said = f"nodes.coordinates hold {shorten(','.join(numbers))!r}"
+                raise FabricError(f"{said}; give whole numbers from 0 parted by commas, like 0,3,12") from None
         found: NDArray[np.int64] = table[self.coordinates.codes]
         return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import re
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from topo.errors import FormatError, ParameterError
@@ -36,6 +36,10 @@ NODE_COLUMNS = (
     "local_index",
 )  # fmt: skip
 """Columns of nodes that a graph's attributes of the same name state."""
+
+
+_NUMBERS = ("tier", "is_endpoint", "forwards")
+"""Columns of nodes that attributes state beside those of text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,15 +165,21 @@ class CableBook:
 
     def attributes(self, row: int, said: Mapping[str, str], line: int = 0) -> None:
         """What the attributes of a graph's node state of it, by the names of our own columns."""
-        for column in NODE_COLUMNS:
-            if said.get(column) and (column != "local_index" or _is_number(said[column], 2**15)):
-                self._label(row, column, said[column], line)
-        if _is_number(said.get("tier", ""), 128):
-            self.tier[row] = int(said["tier"])
-        if said.get("is_endpoint") in ("0", "1"):
-            self.endpoint[row] = said["is_endpoint"] == "1"
-        if said.get("forwards") in ("0", "1", "2"):
-            self.forwards[row] = int(said["forwards"])
+        for column in (*NODE_COLUMNS, *_NUMBERS):
+            text = said.get(column)
+            if not text:
+                continue
+            if column in _FITS and not _FITS[column](text):
+                where = f"{self.names[row]}: {quoted(text, 40)}"
+                self.notes.add(f"{column} of a node not understood, left out", where, line, severity="warning")
+            elif column not in _NUMBERS:
+                self._label(row, column, text, line)
+            elif column == "tier":
+                self.tier[row] = int(text)
+            elif column == "forwards":
+                self.forwards[row] = int(text)
+            else:
+                self.endpoint[row] = text.lower() in ("1", "true")
 
     def port(self, node: str | int, label: str, line: int = 0, *, gbps: float = float("nan")) -> int:
         """Row of the port of that label at a node; both are new where they are first mentioned."""
@@ -321,3 +331,13 @@ def _lanes_gbps(text: str) -> float:
 
 def _is_number(text: str, below: int) -> bool:
     return text.removeprefix("-").isdecimal() and len(text) < 7 and -1 <= int(text) < below
+
+
+_FITS: dict[str, Callable[[str], bool]] = {
+    "local_index": lambda text: _is_number(text, 2**15),
+    "coordinates": lambda text: re.fullmatch(r"[0-9]{1,9}(?:,[0-9]{1,9}){0,31}", text) is not None,
+    "tier": lambda text: _is_number(text, 128),
+    "is_endpoint": lambda text: text.lower() in ("0", "1", "false", "true"),
+    "forwards": lambda text: text in ("0", "1", "2"),
+}
+"""Whether an attribute's text is one that its column can hold; a column of plain text holds any."""

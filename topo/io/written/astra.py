@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -169,13 +168,9 @@ def _switch_axis(
 
 def _coordinates(fabric: Fabric) -> NDArray[np.int64] | None:
     """Where every node stands, None where the endpoints have no coordinates of equal length."""
-    texts = fabric.nodes.coordinates.values(fabric.endpoints).tolist()
-    rows = [[int(number) for number in re.findall(r"\d+", text)] for text in texts]
-    if not rows[0] or len({len(row) for row in rows}) > 1:
-        return None
-    place = np.full((len(fabric.nodes), len(rows[0])), -1, np.int64)
-    place[fabric.endpoints] = rows
-    return place
+    place = fabric.nodes.places()
+    place = place[:, (place[fabric.endpoints] >= 0).any(axis=0)]
+    return place if place.shape[1] and (place[fabric.endpoints] >= 0).all() else None
 
 
 def _ring(fabric: Fabric, pairs: Counter[tuple[int, int]]) -> float:
