@@ -98,6 +98,32 @@ def test_text_stays_useful_with_many_findings(answer: Validation) -> None:
     assert "\x1b" not in to_text(replace(answer, findings=(finding("unplanned", "\x1b[2J", "y"),)))
 
 
+def test_text_tells_cables_of_one_pair_together_and_bounds_the_jobs() -> None:
+    """Forty hosts and forty uplinks of a leaf: the fix names the first few, twenty more follow, the rest is counted."""
+    design = topo.leaf_spine(4, 4, 40, parallel=10)
+    names = design.nodes.name
+    leaf = np.flatnonzero((names[design.link_a] == "leaf-3") | (names[design.link_b] == "leaf-3"))
+    answer = validate(design.without(links=leaf), design, bisection=False)
+    (one,) = answer.findings
+    assert len(one.jobs) == 80 and one.fix.endswith("; and 76 more")
+    text = to_text(answer)
+    lines = [line for line in text.splitlines() if line.startswith("    ")]
+    assert len(lines) == 21 and lines[-1] == "    and 56 more jobs; 'topo repair' lists them all"
+    pair = np.flatnonzero((names[design.link_a] == "leaf-3") & (names[design.link_b] == "spine-1"))
+    (missing,) = validate(design.without(links=pair), design, consequence=False).findings
+    assert missing.fix == "lay 10 cables leaf-3 ports 41-50 - spine-1 ports 21-30"
+
+
+def test_text_says_whose_flows_a_theta_counts_and_how_many_are_priced(design: topo.Fabric) -> None:
+    hosts = np.flatnonzero(~design.links.kind.is_any("scale_out"))[:3]
+    text = to_text(validate(design.without(links=hosts), design, bisection=False, most_priced=2))
+    assert "(100 %); flows of those cut off left out" in text
+    assert "2 of 3 are priced, the others last" in text
+    uplinks = np.flatnonzero(design.links.kind.is_any("scale_out"))[[0, 9]]
+    text = to_text(validate(design.without(links=uplinks), design, bisection=False))
+    assert "left out" not in text and "are priced" not in text and "findings ranked by" in text
+
+
 def write(folder: Path, text: str) -> Path:
     path = folder / "accept.yaml"
     path.write_text(text)

@@ -118,7 +118,8 @@ def _headline(answer: Validation) -> str:
     if not math.isnan(low):
         who = "It leaves" if len(answer.findings) == 1 else "Together they leave"
         among = f" among {cost.among}, those that are judged" if cost.among else ""
-        said += f" {who} {100 * min(low, 1):.4g} % of an all-to-all under even splitting{among}."
+        whom = "all others " if cost.cut_off else ""
+        said += f" {who} {whom}{100 * min(low, 1):.4g} % of an all-to-all under even splitting{among}."
     cut = f" {plural(cost.cut_off, 'endpoint')} cut off." if cost.cut_off else ""
     aid = cost.first_aid_text()
     return said + cut + (f" First aid: {aid}." if aid else "")

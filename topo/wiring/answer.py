@@ -195,7 +195,10 @@ class Validation(Result):
         cost = self.consequence
         if cost is None:
             return [Row("cost", text) for text in self.assumptions if text.startswith(NOT_PRICED)]
-        rows = [Row(one.name, one.text(), standing=one.standing) for one in cost.measures]
+        rest = "; flows of those cut off left out" if cost.cut_off else ""
+        rows = [
+            Row(one.name, one.text() + (rest if not one.unit else ""), standing=one.standing) for one in cost.measures
+        ]
         rows += [Row("bisection bandwidth", cost.no_bisection)] if cost.no_bisection else []
         rows.append(Row("endpoints cut off", cost.cut_off))
         if cost.parts_found != cost.parts_healthy:
@@ -204,5 +207,6 @@ class Validation(Result):
         aid = cost.first_aid_text()
         rows += [Row("first aid", aid)] if aid else []
         if cost.n_faults > 1:
-            rows.append(Row("findings ranked by", _RANKED_BY))
+            some = f"; {cost.n_priced:,} of {cost.n_faults:,} are priced, the others last"
+            rows.append(Row("findings ranked by", _RANKED_BY + (some if cost.n_priced < cost.n_faults else "")))
         return rows

@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topo.fabric import FORWARDS_ALL, Fabric, LinkSet
-from topo.io.descriptions import natural_key
 from topo.io.infer_tiers import components
 from topo.io.port_names import place_of_port
 from topo.table import Array
-from topo.view.text import plural
+from topo.view.text import natural_key, plural
 from topo.wiring.comparison import Comparison, hosts_of
 from topo.wiring.finding import Finding, finding
 from topo.wiring.joined import Piece, pieces_of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -12,9 +13,22 @@ from topo.result import hidden
 from topo.units import format_gbps
 from topo.wiring.codes import CODES, SEVERITIES
 
-__all__ = ["FAIL_ON", "Finding", "Operation", "Price", "cut_words", "finding", "is_at_least", "jobs_of", "listed"]
+__all__ = [
+    "FAIL_ON",
+    "Finding",
+    "Operation",
+    "Price",
+    "cut_words",
+    "finding",
+    "is_at_least",
+    "jobs_of",
+    "jobs_said",
+    "listed",
+]
 
 _MOST_SHOWN = 4
+_CABLE = re.compile(r"(?P<verb>lay|remove) (?P<a>.+) port (?P<p>\S+) - (?P<b>.+) port (?P<q>\S+)")
+_LAST_NUMBER = re.compile(r"(.*?)(\d{0,9})", re.DOTALL)
 
 FAIL_ON = ("error", "warning", "never")
 """What makes a validation fail: errors, errors and warnings, nothing."""
@@ -140,10 +154,10 @@ def finding(
     """
     row = CODES[code]
     if operations and not fix:
-        jobs = jobs_of(operations)
-        fix = "; ".join(job.text for job in jobs[:_MOST_SHOWN])
-        if len(jobs) > _MOST_SHOWN:
-            fix += f"; and {len(jobs) - _MOST_SHOWN:,} more"
+        said = jobs_said(jobs_of(operations))
+        fix = "; ".join(text for text, _ in said[:_MOST_SHOWN])
+        if len(said) > _MOST_SHOWN:
+            fix += f"; and {sum(n for _, n in said[_MOST_SHOWN:]):,} more"
     return Finding(
         code,
         severity or row.severity,
@@ -169,6 +183,43 @@ def jobs_of(operations: Sequence[Operation]) -> tuple[Operation, ...]:
             kept.append(one)
         seen.add(one.job)
     return tuple(kept)
+
+
+def jobs_said(jobs: Sequence[Operation]) -> list[tuple[str, int]]:
+    """The jobs in words, cables of one pair of devices that are laid or removed together, and how many jobs each is.
+
+    >>> jobs_said([Operation("add", -1, i, f"lay leaf-1 port {i} - spine-2 port {i + 8}") for i in (1, 2, 4)])
+    [('lay 3 cables leaf-1 ports 1-2, 4 - spine-2 ports 9-10, 12', 3)]
+    """
+    said: dict[str, list[re.Match[str]]] = {}
+    for one in jobs:
+        found = _CABLE.fullmatch(one.text)
+        key = f"{found['verb']} {{}} cables {found['a']} {{}} - {found['b']} {{}}" if found else one.text
+        said.setdefault(key, []).extend([found] if found else [])
+    texts = []
+    for key, cables in said.items():
+        if len(cables) > 1:
+            ports = [f"ports {_runs([one[side] for one in cables])}" for side in ("p", "q")]
+            texts.append((key.format(len(cables), *ports), len(cables)))
+        else:
+            texts.append((cables[0][0] if cables else key, 1))
+    return texts
+
+
+def _runs(labels: Sequence[str]) -> str:
+    """Port names in their order, those that count on by one as the first and the last number.
+
+    >>> _runs(["swp1", "swp2", "swp3", "9"])
+    'swp1-3, 9'
+    """
+    runs: list[tuple[str, str, str]] = []
+    for label in labels:
+        head, number = _LAST_NUMBER.fullmatch(label).groups()  # type: ignore[union-attr]
+        if runs and number and runs[-1][0] == head and runs[-1][2] and int(number) == int(runs[-1][2]) + 1:
+            runs[-1] = head, runs[-1][1], number
+        else:
+            runs.append((head, number, number))
+    return ", ".join(head + first + (f"-{last}" if last != first else "") for head, first, last in runs)
 
 
 def listed(word: str, items: Sequence[object]) -> str:

@@ -11,13 +11,15 @@ from xml.sax.saxutils import escape, quoteattr
 from topo.output import csv_cell, plain
 from topo.result import Result
 from topo.units import format_gbps
+from topo.view.text import plural
 from topo.wiring.answer import Validation
-from topo.wiring.finding import Finding, is_at_least
+from topo.wiring.finding import Finding, is_at_least, jobs_said
 
 __all__ = ["to_csv", "to_junit", "to_text"]
 
 _COLUMNS = ("code", "severity", "where", "evidence", "lost_gbps", "words", "fix", "accepted")
 _MOST = 40
+_MOST_JOBS = 20
 
 
 def to_csv(answer: Validation) -> str:
@@ -77,7 +79,11 @@ def _paragraph(one: Finding) -> list[str]:
     lines = [f"{head}: {one.where}", f"  {one.evidence}"]
     lines += [f"  {one.words}"] if one.words else []
     lines += [f"  accepted: {one.accepted}"] if one.accepted else [f"  fix: {one.fix}"]
-    lines += [f"    {job.text}" for job in one.jobs if job.text not in one.fix]
+    in_fix = set(one.fix.split("; "))
+    unsaid = [(text, n) for text, n in jobs_said(one.jobs) if text not in in_fix]
+    lines += [f"    {text}" for text, _ in unsaid[:_MOST_JOBS]]
+    left = sum(n for _, n in unsaid[_MOST_JOBS:])
+    lines += [f"    and {plural(left, 'more job')}; 'topo repair' lists them all"] if left else []
     return [plain(line) for line in lines]
 
 

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topo.fabric import FORWARDS_ALL
-from topo.io.descriptions import natural_key
 from topo.io.infer_tiers import components
-from topo.view.text import plural
+from topo.view.text import natural_key, plural
 from topo.wiring.codes import CODES
 from topo.wiring.comparison import Comparison
 from topo.wiring.finding import Finding
