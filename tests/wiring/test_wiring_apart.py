@@ -43,6 +43,13 @@ def test_hosts_between_two_units_are_known_and_raise_nothing() -> None:
         assert [rule for rule in answer.rules if rule.startswith(BETWEEN)] == [BETWEEN + ", ".join(stand_between())]
 
 
+@pytest.mark.parametrize("hosts", [16, 21, 22, 37, 221])
+def test_the_last_leaf_may_hold_the_rest_of_one_host(hosts: int) -> None:
+    """Forty-two ports down: of 16 hosts of eight adapters the last has two alone on the fourth leaf of each plane."""
+    fabric = topo.multi_plane(hosts, planes=2, rails=8, radix=64, taper=2.0)
+    assert above_note(validate(as_read(fabric), consequence=False)) == []
+
+
 @pytest.mark.parametrize("adapter", ["nic-1/1", "nic-2/2", "nic-3/1", "nic-4/2"])
 def test_a_host_between_two_units_that_lacks_an_adapter_is_told_with_leaf_and_port(adapter: str) -> None:
     fabric, host = filled(), stand_between()[0]

@@ -51,9 +51,9 @@ def units_of_ranks(cabling: Cabling, seats: Seats, leaf: Array) -> NDArray[np.in
     """Unit whose leaf each rank of each host belongs on, (hosts, ranks): the host's own, or one of two.
 
     Where leaves are filled host by host, a host may stand between two units. It has two or more adapters on the leaves
-    of one other unit, each where that unit has its rank (``leaf[unit, group, rank]``); no other host has a port behind
-    its own on the leaves of the one unit, none a port before its own on those of the other. Its ranks are split where
-    fewest cables are elsewhere, between two adapters rather than two cables of one.
+    of one other unit, each where that unit has its rank (``leaf[unit, group, rank]``, -1: unknown); no other host has a
+    port behind its own on the leaves of the one unit, none a port before its own on those of the other. Its ranks are
+    split where fewest cables are elsewhere, between two adapters rather than two cables of one.
     """
     n_ranks = leaf.shape[2]
     result = np.repeat(seats.unit[:, None], n_ranks, axis=1)
@@ -82,7 +82,8 @@ def _between(cabling: Cabling, seats: Seats, leaf: Array) -> dict[int, int]:
     """Hosts that seem to stand between their unit and another, and that other one."""
     n = seats.n_hosts
     home, unit = seats.unit[seats.host], np.maximum(seats.unit_of_leaf[seats.leaf], 0)
-    fits = leaf[unit, seats.group, seats.rank] == seats.leaf
+    usual = leaf[unit, seats.group, seats.rank]
+    fits = (usual == seats.leaf) | (usual < 0)
     here, there = fits & (unit == home), fits & (unit != home)
     n_there = np.bincount(seats.host, weights=there, minlength=n)
     least, most = np.full(n, len(cabling.fabric.nodes)), np.full(n, -1)

@@ -161,7 +161,8 @@ def _units(host: Array, leaf: Array, n: int, n_hosts: int) -> NDArray[np.int64]:
 
     With w the adapters of a host on a leaf, leaves a and b are one unit where
     ``sum over hosts of min(w(a), w(b)) > 0.5 min(sum w(a), sum w(b))``. Adapters are counted, not hosts: one exchanged
-    cable between two top-of-rack leaves would join them otherwise.
+    cable between two top-of-rack leaves would join them otherwise. A leaf with several adapters of one host, and
+    nobody else's, is no unit with one of several hosts: where leaves are filled host by host the last ends so.
     """
     from scipy.sparse import csr_array
 
@@ -174,6 +175,8 @@ def _units(host: Array, leaf: Array, n: int, n_hosts: int) -> NDArray[np.int64]:
     total = np.bincount(leaf, minlength=n)
     pairs_of = shared.tocoo()
     joined = 2 * pairs_of.data > np.minimum(total[pairs_of.row], total[pairs_of.col])
+    is_rest = (np.bincount(pairs[1], minlength=n) == 1) & (total > 1)
+    joined &= is_rest[pairs_of.row] == is_rest[pairs_of.col]
     part_of = components(n, pairs_of.row[joined], pairs_of.col[joined])
     unit = np.full(n, -1)
     leaves = np.flatnonzero(total)

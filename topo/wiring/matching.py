@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topo.fabric import Fabric
-from topo.table import Array
+from topo.table import Array, appended
 from topo.wiring.cabling import Cabling
-from topo.wiring.comparison import Comparison, appended
+from topo.wiring.comparison import Comparison
 from topo.wiring.difference import Difference, difference
 from topo.wiring.hosts import seats_of
 from topo.wiring.resemblance import paired
@@ -274,7 +274,7 @@ def _free_ports(side: Cabling) -> dict[tuple[int, str], int]:
 
 def lay_over(found: Cabling, planned: Cabling, laying: Laying, *, by_device: bool | None = None) -> Matched:
     """Both sides as one fabric under a laying, and the fewest operations between them."""
-    fabric, port, _, is_new = _united(found, planned, laying)
+    fabric, port, is_new = _united(found, planned, laying)
     links = planned.fabric.links
     rows = planned.links
     ends_p = np.stack([port[links.port_a[rows]], port[links.port_b[rows]]], axis=1)
@@ -335,10 +335,8 @@ def _is_unlabelled(side: Cabling) -> bool:
     return bool(empty[codes].mean() > _UNLABELLED) if len(codes) else False
 
 
-def _united(
-    found: Cabling, planned: Cabling, laying: Laying
-) -> tuple[Fabric, NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-    """The found fabric with the planned nodes and ports it lacks; the row of each planned port and node in it."""
+def _united(found: Cabling, planned: Cabling, laying: Laying) -> tuple[Fabric, NDArray[np.int64], NDArray[np.bool_]]:
+    """The found fabric with the nodes and ports it lacks; each planned port's row in it; which nodes are new."""
     fabric, plan = found.fabric, planned.fabric
     used = _used_ports(planned)
     node = laying.node.copy()
@@ -357,7 +355,7 @@ def _united(
         label=plan.ports.label.take(lacks_port), gbps=plan.ports.gbps[lacks_port],
     )  # fmt: skip
     is_new = np.arange(len(nodes)) >= len(fabric.nodes)
-    return replace(fabric, nodes=nodes, ports=ports), port, node, is_new
+    return replace(fabric, nodes=nodes, ports=ports), port, is_new
 
 
 def _walk(fabric: Fabric, owner: Array, by_device: bool):  # type: ignore[no-untyped-def]

@@ -285,11 +285,7 @@ def _least_difference(found: Boxes, planned: Boxes, code_f: Array, code_p: Array
         return 0
     from scipy.optimize import linear_sum_assignment
 
-    size = max(len(left_f), len(left_p))
-    cost = np.zeros((size, size), np.int64)
-    for i in range(size):
-        for j in range(size):
-            cost[i, j] = _apart(left_f[i] if i < len(left_f) else (), left_p[j] if j < len(left_p) else ())
+    cost = _differences(left_f, left_p)
     at, to = linear_sum_assignment(cost)
     return int(cost[at, to].sum())
 
@@ -309,6 +305,26 @@ def _uncancelled(
     return list((a - b).elements()), list((b - a).elements())
 
 
-def _apart(a: tuple[int, ...], b: tuple[int, ...]) -> int:
-    x, y = Counter(a), Counter(b)
-    return sum((x - y).values()) + sum((y - x).values())
+def _differences(found: list[tuple[int, ...]], planned: list[tuple[int, ...]]) -> NDArray[np.int64]:
+    """Size of the symmetric difference of every bag of the one side and of the other, square; a bag too few is empty.
+
+    It is |a| + |b| - 2 |a and b|; the n-th time that a bag holds an entry is an entry of its own.
+    """
+    from scipy.sparse import csr_array
+
+    size = max(len(found), len(planned))
+    column: dict[tuple[int, int], int] = {}
+    tables = []
+    for bags in (found, planned):
+        rows, columns = [], []
+        for row, bag in enumerate(bags):
+            for entry, times in Counter(bag).items():
+                rows += [row] * times
+                columns += [column.setdefault((entry, copy), len(column)) for copy in range(times)]
+        tables.append((rows, columns))
+    ones = [csr_array((np.ones(len(rows), np.int64), (rows, columns)), shape=(size, len(column)))
+            for rows, columns in tables]  # fmt: skip
+    shared = np.asarray((ones[0] @ ones[1].T).toarray())
+    held = [np.bincount(np.array(rows, np.int64), minlength=size) for rows, _ in tables]
+    apart: NDArray[np.int64] = held[0][:, None] + held[1][None, :] - 2 * shared
+    return apart
