@@ -240,6 +240,8 @@ def test_tori_and_hypercubes_are_exact(shape: tuple[int, ...], expected: float) 
     answer = topo.bisection_bandwidth(fabric)
     assert answer.lower_gbps == answer.upper_gbps == expected
     certificate.check(fabric, answer)
+    for seed in range(1, 6):  # swaps find the straight cut from wherever they start
+        assert topo.bisection_bandwidth(fabric, seed=seed).upper_gbps == expected
 
 
 def test_random_regular_graph_is_bracketed() -> None:

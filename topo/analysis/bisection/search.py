@@ -22,6 +22,7 @@ __all__ = ["best_split", "best_switches", "cheapest_units", "first_split", "kept
 
 _MOST_SEARCH_WORK = 2e6
 _MOST_SWAP_SIZE = 1500
+_MOST_PAIRED = 64
 _MOST_UNITS = 20_000  # beyond, one start is what a fabric of tiers is given
 _AMPLITUDES = (0.01, 0.05, 0.15)
 
@@ -248,7 +249,7 @@ def _smooth_vectors(problem: Problem) -> Array:
 
 
 def _swapped(problem: Problem, side: Array, smaller: int) -> Array:
-    """Swap equals between the sides while that lowers the cut (Kernighan and Lin).
+    """Swap equals between the sides, sequence after sequence, while that lowers the cut.
 
     Switches with their single-homed units where every unit is single-homed, else the units themselves.
     """
@@ -267,16 +268,44 @@ def _swapped(problem: Problem, side: Array, smaller: int) -> Array:
         hosts = np.ones(n, np.int64)
         fixed = np.asarray(adjacency[:n, n:] @ np.where(side[n:], 1.0, -1.0))
     across = side[span].copy()
-    for _ in range(4 * len(across)):
-        sign = np.where(across, 1.0, -1.0)
-        gain = -sign * (switches @ sign + fixed)
-        one, zero = np.flatnonzero(across), np.flatnonzero(~across)
-        value = gain[one][:, None] + gain[zero][None, :] - 2 * switches[np.ix_(one, zero)]
-        value[hosts[one][:, None] != hosts[zero][None, :]] = -np.inf
-        i, j = np.unravel_index(int(value.argmax()), value.shape) if value.size else (0, 0)
-        if not value.size or value[i, j] <= 1e-9:
+    while True:
+        better = _after_swaps(switches, fixed, hosts, across)
+        if better is None:
             break
-        across[one[i]], across[zero[j]] = False, True
+        across = better
     out = side.copy()
     out[span] = across
     return _resplit(problem, out, smaller) if of_switches else out
+
+
+def _after_swaps(joint: Array, fixed: Array, hosts: Array, across: Array) -> Array | None:
+    """The sides after the best beginning of one sequence of swaps; ``None`` where none lowers the cut.
+
+    Each swap is the best of those not yet moved, for better or worse, which leads out of small hollows (Kernighan and
+    Lin, 1970). Of each side only the few of most gain are paired. ``joint`` is capacity between those that move,
+    ``fixed`` what each has to side 1 less to side 0 among those that do not; only equal ``hosts`` are swapped.
+    """
+    sign, now, free = np.where(across, 1.0, -1.0), across.copy(), np.ones(len(across), bool)
+    gain = -sign * (joint @ sign + fixed)
+    saved, most, best = 0.0, 1e-9, None
+    for _ in range(min(int(across.sum()), int((~across).sum()))):
+        one, zero = _of_most_gain(gain, now & free), _of_most_gain(gain, ~now & free)
+        value = gain[one][:, None] + gain[zero][None, :] - 2 * joint[np.ix_(one, zero)]
+        value[hosts[one][:, None] != hosts[zero][None, :]] = -np.inf
+        at = int(value.argmax())
+        if np.isinf(value.flat[at]):
+            break
+        i, j = int(one[at // len(zero)]), int(zero[at % len(zero)])
+        saved += float(value.flat[at])
+        gain += 2 * sign * (joint[i] * sign[i] + joint[j] * sign[j])
+        sign[[i, j]], now[[i, j]], free[[i, j]] = -sign[[i, j]], ~now[[i, j]], False
+        if saved > most:
+            most, best = saved, now.copy()
+    return best
+
+
+def _of_most_gain(gain: Array, mask: Array) -> Array:
+    rows = np.flatnonzero(mask)
+    if len(rows) <= _MOST_PAIRED:
+        return rows
+    return rows[np.argpartition(-gain[rows], _MOST_PAIRED)[:_MOST_PAIRED]]
