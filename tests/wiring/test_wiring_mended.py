@@ -12,6 +12,7 @@ import pytest
 
 from topo.wiring import CODES, validate
 from topo.wiring.answer import Validation
+from topo.wiring.finding import Finding
 from topo.wiring.formats import to_text
 
 FOLDER = Path(__file__).resolve().parent.parent / "wiring_faults"
@@ -114,6 +115,29 @@ class Sheet:
         self.put(row, names.index(gone), node, port)
 
 
+def jobs_printed(printed: str, one: Finding) -> list[str]:
+    """The jobs that stand at a finding in the printed text, cable by cable."""
+    (lines,) = [lines for part in printed.split("\n\n") if f": {one.where}" in (lines := part.split("\n"))[0]]
+    fix = next(line for line in lines if line.startswith("  fix: ")).removeprefix("  fix: ")
+    said = [*fix.split("; "), *(line.strip() for line in lines if line.startswith("    "))]
+    return [job for text in said if text.split()[0] in ("move", "lay", "remove") for job in each_of(text)]
+
+
+def each_of(said: str) -> list[str]:
+    """``lay 2 cables leaf-1 ports 9-10 - spine-4 ports 1-2`` cable by cable; another job as it is."""
+    several = re.fullmatch(r"(lay|remove) \d+ cables (.+) ports (.+) - (.+) ports (.+)", said)
+    if several is None:
+        return [said]
+    verb, a, ports_a, b, ports_b = several.groups()
+    pairs = zip(numbers(ports_a), numbers(ports_b), strict=True)
+    return [f"{verb} {a} port {p} - {b} port {q}" for p, q in pairs]
+
+
+def numbers(runs: str) -> list[int]:
+    ends = [run.split("-") for run in runs.split(", ")]
+    return [port for end in ends for port in range(int(end[0]), int(end[-1]) + 1)]
+
+
 def mended(case: dict[str, str], folder: Path) -> Validation:
     """The answer to the file after all that is printed was done."""
     source = FOLDER / case["file"]
@@ -131,13 +155,13 @@ def mended(case: dict[str, str], folder: Path) -> Validation:
             text = after
     else:
         sheet = Sheet(text)
-        mine = [one for one in checked(source, case).findings if one.code == case["code"]]
-        printed = to_text(checked(source, case))
-        for one in mine:
-            assert one.jobs, one.fix
-            for job in one.jobs:
-                assert job.text in printed
-                sheet.do(job.text)
+        answer = checked(source, case)
+        printed = to_text(answer)
+        for one in (one for one in answer.findings if one.code == case["code"]):
+            jobs = jobs_printed(printed, one)
+            assert len(jobs) == len(one.jobs) > 0, one.fix
+            for job in jobs:
+                sheet.do(job)
         text = str(sheet)
     path = folder / source.name
     path.write_text(text)

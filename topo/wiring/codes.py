@@ -101,7 +101,7 @@ CODES: dict[str, Code] = {
             "error",
             "rule",
             "a cable joins planes that are apart",
-            "remove it, or re-plug it in its plane",
+            "re-plug it in its plane, or remove it",
         ),
         Code("planes-apart", "error", "rule", "a plane in parts that no cable joins", "join them as the others are"),
         Code("pattern-other", "note", "rule", "a switch cabled to a pattern of its own, total alike", "none needed"),
