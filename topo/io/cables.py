@@ -7,6 +7,7 @@ import re
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from topo.errors import FormatError, ParameterError
 from topo.fabric import Fabric
@@ -15,6 +16,7 @@ from topo.io.halves import MISSING, STATED, UNKNOWN
 from topo.io.node_kinds import kind_of_name, kind_of_role
 from topo.io.notes import NoteBook, quoted
 from topo.io.port_names import side_of_port
+from topo.network import LINK_KINDS
 from topo.units import lane_gbps, parse_gbps
 
 __all__ = ["NODE_COLUMNS", "CableBook", "Rate"]
@@ -26,6 +28,7 @@ _LANES = re.compile(
 )
 """Lanes times the signal of a lane, and names of a generation with the rate of the port."""
 
+_LENGTH = re.compile(r"\d{1,6}(?:\.\d{1,15})?\Z")
 _KINDS = frozenset({
     "switch", "host", "router", "storage_switch", "nic", "accelerator", "manager", "unknown",
     "scale_up_switch", "pcie_switch", "cpu", "aggregation", "memory", "optical_switch",
@@ -180,6 +183,19 @@ class CableBook:
                 self.forwards[row] = int(text)
             else:
                 self.endpoint[row] = text.lower() in ("1", "true")
+
+    def edge_attributes(self, said: Mapping[str, str], line: int = 0) -> dict[str, Any]:
+        """What the attributes of a graph's edge state of its cable, as arguments of :meth:`cable`."""
+        kind, length = said.get("kind", ""), said.get("length_m", "")
+        if kind and kind not in LINK_KINDS:
+            known = f"{quoted(kind, 40)}; known: {', '.join(LINK_KINDS)}"
+            self.notes.add("kind of an edge not known, taken by its ends", known, line)
+            kind = ""
+        if length and not _LENGTH.match(length):
+            where = f"{quoted(length, 40)}; metres are wanted, a number alone"
+            self.notes.add("length_m of an edge not understood", where, line, severity="warning")
+            length = ""
+        return {"kind": kind, "length_m": float(length or "nan"), "cable": said.get("cable", "")}
 
     def port(self, node: str | int, label: str, line: int = 0, *, gbps: float = float("nan")) -> int:
         """Row of the port of that label at a node; both are new where they are first mentioned."""

@@ -10,10 +10,8 @@ from itertools import pairwise
 from topo.errors import FormatError
 from topo.fabric import Fabric
 from topo.io.cables import CableBook, Rate
-from topo.io.graphs import length_of
 from topo.io.notes import quoted
 from topo.io.port_names import expand_ports, place_of_port, side_of_port
-from topo.network import LINK_KINDS
 
 __all__ = ["is_dot", "read_dot"]
 
@@ -225,13 +223,15 @@ class _Parser:
             self.book.notes.add("invisible edge, it joins nothing", f"{a.nodes[:1]} - {b.nodes[:1]}", a.line)
             return
         rate = Rate.of(next((said[key] for key in _SPEEDS if said.get(key)), None))
-        kind = said.get("kind", "") if said.get("kind") in LINK_KINDS else ""
+        states = self.book.edge_attributes(said, a.line)
         n = len(a.nodes) * len(b.nodes)
         if n > _MOST_PAIRS:
             said_n = f"an edge between groups of {len(a.nodes):,} and {len(b.nodes):,} nodes"
             raise FormatError(
                 f"{said_n} stands for {n:,}; at most {_MOST_PAIRS:,}", path=self.book.source or None, line=a.line
             )
+        if n > 1:
+            states["cable"] = ""  # an edge between groups is no breakout
         for node_a, port_a in a.nodes:
             for node_b, port_b in b.nodes:
                 if not node_a or not node_b:
@@ -254,8 +254,7 @@ class _Parser:
                     for end, side in zip(ends, ("left", "right"), strict=True):
                         if n == legs == 1 and said.get(f"{side}_mac"):
                             self.book.also_called(end, said[f"{side}_mac"])
-                    cable = said.get("cable", "") if n == 1 else ""
-                    self.book.cable(*ends, line=a.line, rate=rate, kind=kind, length_m=length_of(said), cable=cable)
+                    self.book.cable(*ends, line=a.line, rate=rate, **states)
 
     def _labels(self, side: str, port: str, said: dict[str, str], line: int) -> list[str]:
         """The ports at one end of an edge, [""] where none is named; a label that is none is noted."""

@@ -15,16 +15,14 @@ from topo.io.halves import UNKNOWN
 from topo.io.json_text import looks_like_json, parse_json
 from topo.io.notes import quoted
 from topo.io.xml_text import local_name, parse_xml
-from topo.network import LINK_KINDS
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-__all__ = ["is_graphml", "is_node_link", "length_of", "read_graphml", "read_node_link"]
+__all__ = ["is_graphml", "is_node_link", "read_graphml", "read_node_link"]
 
 _ROLE_KEYS = ("kind", "role", "type", "function", "device_type", "node_type")
 _RATE_KEYS = ("capacity_gbps", "capacity", "bandwidth", "speed", "rate", "gbps", "LinkSpeedRaw")
-_LENGTH = re.compile(r"\d{1,6}(?:\.\d{1,15})?\Z")
 _OPTICAL = re.compile(r"OC-?(\d{1,4})c?\Z", re.IGNORECASE)
 
 
@@ -144,22 +142,9 @@ def _fabric(book: CableBook, graph: _Graph) -> Fabric:
             book.port(row[end], data[label]) if data.get(label) else book.free_port(row[end])
             for end, label in ((source, "source_port"), (target, "target_port"))
         ]
-        book.cable(
-            *ends, rate=_rate(data), kind=data.get("kind", "") if data.get("kind") in LINK_KINDS else "",
-            length_m=length_of(data), cable=data.get("cable", ""),
-        )  # fmt: skip
+        book.cable(*ends, rate=_rate(data), **book.edge_attributes(data))
     book.refuse_misread("a graph of nodes and links")
     return book.to_fabric(graph.name)
-
-
-def length_of(data: Mapping[str, str]) -> float:
-    """Metres of an edge by its attribute ``length_m``, nan without one.
-
-    >>> length_of({"length_m": "3.048"}), length_of({})
-    (3.048, nan)
-    """
-    text = data.get("length_m", "")
-    return float(text) if _LENGTH.match(text) else float("nan")
 
 
 def _one_way(book: CableBook, graph: _Graph) -> list[tuple[str, str, Mapping[str, str]]]:
