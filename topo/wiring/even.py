@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ from topo.wiring.learnt import MINN, SUPPORT, Learnt
 
 __all__ = ["Grid", "Symptom", "nearest_even", "say_apart", "say_between", "say_uneven", "usual_total"]
 
-_MOST_CELLS = 200_000
+_MOST_CELLS = 100_000
 
 Key = tuple[int, int]
 """What a symptom is seen at: a pair of switches (lower, upper), a lower one alone (row, -1), an upper one (-1, row)."""
@@ -60,6 +60,11 @@ class _Change:
         """Where a symptom may show: the pairs, then the lower switches, then the upper ones."""
         return [*self.pairs, *((low, -1) for low, _ in self.pairs), *((-1, high) for _, high in self.pairs)]
 
+    def is_told_by(self, symptoms: Collection[Key]) -> bool:
+        """Whether no other cable would do: one is laid or taken away, and both its ends or its pair are symptoms."""
+        places = [key in symptoms for key in self.places()]
+        return len(self.pairs) == 1 and (places[0] or all(places[1:]))
+
 
 def say_uneven(cabling: Cabling, grid: Grid, symptoms: Mapping[Key, Symptom], learnt: Learnt) -> None:
     """The symptoms as findings, each job of the nearest even wiring told with the first that it mends.
@@ -71,6 +76,7 @@ def say_uneven(cabling: Cabling, grid: Grid, symptoms: Mapping[Key, Symptom], le
         return
     target = nearest_even(grid.count, grid.spread) if grid.count.size <= _MOST_CELLS else None
     changes = [] if target is None else _changes(cabling, grid, target, learnt)
+    sure = len(changes) == 1 and changes[0].is_told_by(symptoms)
     of_head: dict[Key, list[_Change]] = defaultdict(list)
     for one in changes:
         of_head[next((key for key in one.places() if key in symptoms), next(iter(symptoms)))].append(one)
@@ -78,7 +84,7 @@ def say_uneven(cabling: Cabling, grid: Grid, symptoms: Mapping[Key, Symptom], le
     for head, mine in of_head.items():
         beside = dict.fromkeys(key for one in mine for key in one.places() if key in symptoms and key not in told)
         told |= beside
-        _say([symptoms[key] for key in (head, *beside)], mine, learnt)
+        _say([symptoms[key] for key in (head, *beside)], mine, learnt, sure=sure)
     # An upper switch that keeps its number has what can be shared out: no fault where the nearest is known.
     in_pairs = {node for key in symptoms if min(key) >= 0 for node in key}
     left = [key for key in symptoms if key not in told and (target is None or key[0] >= 0)]
@@ -90,23 +96,23 @@ def say_between(cabling: Cabling, ends: Key, symptoms: tuple[Symptom, Symptom], 
     name = cabling.fabric.nodes.name
     laid = learnt.lay(*ends, gbps=cabling.usual_gbps(*ends))
     job = Operation("add", -1, laid, f"lay {name[ends[0]]} - {name[ends[1]]}")
-    _say(symptoms, [_Change(job, laid, -1, (ends,))], learnt)
+    _say(symptoms, [_Change(job, laid, -1, (ends,))], learnt, sure=True)
 
 
 def say_apart(symptoms: Iterable[Symptom], learnt: Learnt) -> None:
     """Symptoms of which nothing tells the cables, a finding each."""
     for one in symptoms:
-        _say([one], [], learnt)
+        _say([one], [], learnt, sure=True)
 
 
-def _say(symptoms: Sequence[Symptom], changes: Sequence[_Change], learnt: Learnt) -> None:
-    """One finding: the first of the symptoms with those that the same jobs mend."""
+def _say(symptoms: Sequence[Symptom], changes: Sequence[_Change], learnt: Learnt, *, sure: bool) -> None:
+    """One finding: the first of the symptoms with those that the same jobs mend; not ``sure``: others might too."""
     head = symptoms[0]
     place = "; ".join(one.place for one in symptoms if one.code == head.code)
     said = [one.said if len(symptoms) == 1 else f"{one.place} has {one.said}" for one in symptoms]
     words = head.words or CONSEQUENCES[head.code]
-    if any(one.laid >= 0 and one.gone >= 0 for one in changes):
-        words += "; other moves would mend it too, this one is priced"
+    if not sure:
+        words += "; other cables would even the numbers out too, these are priced"
     learnt.findings.append(
         finding(
             head.code, place, "; ".join(said), at=head.at, words=words, lost_gbps=head.lost_gbps,

@@ -71,8 +71,8 @@ class Finding:
 
     ``place`` names the devices and ports and is what an accepted deviation is matched by; ``where`` is that behind
     file and line and before the ``racks`` its devices stand in, where a file states them. ``lost_gbps`` is nan where
-    nothing was computed. ``lacks`` and ``extra`` are rows of links in the comparison: planned and not found, found and
-    not planned (or slower than it should be).
+    no price is known, and ``words`` then say why. ``lacks`` and ``extra`` are rows of links in the comparison: planned
+    and not found (or there and dark), found and not planned (or slower than it should be).
     """
 
     code: str
