@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from injected_faults import as_read
 
 import topo
 from topo.fabric import Fabric
@@ -93,6 +94,17 @@ def test_a_switch_without_any_cable_one_way_is_one_finding(
     one = only(without(pods, pair))
     assert (one.code, one.place, len(one.lacks)) == ("missing", place, n)
     assert one.evidence.startswith(f"none of {whose} is there: ")
+
+
+@pytest.mark.parametrize("as_it_is_read", [False, True])
+def test_a_spine_without_any_leaf_is_told_without_a_design(pods: Fabric, as_it_is_read: bool) -> None:
+    """Also where tiers are inferred, and it hangs on top of the cores: its name and ports are those of the spines."""
+    gone = rows_between(pods, "pod-2-spine-3", "pod-2-leaf")
+    found = pods.without(links=gone)
+    one = only(validate(as_read(found) if as_it_is_read else found, bisection=False))
+    assert (one.code, one.place, len(one.lacks)) == ("pair-absent", "pod-2-spine-3", 16)
+    (by_plan,) = validate(found, pods, bisection=False).findings
+    assert one.lost_gbps == pytest.approx(by_plan.lost_gbps)
 
 
 def test_a_leaf_without_uplinks_costs_the_whole_rate_of_its_hosts(pods: Fabric) -> None:

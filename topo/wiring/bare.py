@@ -1,4 +1,4 @@
-"""Switches without any cable to the tier above, where their peers have some."""
+"""Switches without any cable to the tier above, or below, where their peers have some."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from topo.wiring.cabling import Cabling
 from topo.wiring.kinds import kinds_of
 from topo.wiring.learnt import MINN, SUPPORT
 
-__all__ = ["bare_switches"]
+__all__ = ["bare_switches", "hanging_switches"]
 
 _FEWEST_LIKE = 2
 
@@ -48,3 +48,26 @@ def bare_switches(cabling: Cabling, lower: int) -> Array:
     several = (has >= _FEWEST_LIKE) | ((has > 0) & by_kind)
     told: Array = bare[several & (has >= SUPPORT * (peers.sum(axis=1) - 1))]
     return told
+
+
+def hanging_switches(cabling: Cabling, upper: int) -> Array:
+    """Switches that no cable joins to the tier below ``upper``, and that are of that tier by what is above them.
+
+    All they have leads to the tier above it, as that of their kind by name does. Tiers that were inferred put such a
+    switch on top, as it is furthest from any leaf.
+    """
+    tier, n = cabling.tier, len(cabling.fabric.nodes)
+    ends = np.concatenate([cabling.low, cabling.high])
+    far = tier[np.concatenate([cabling.high, cabling.low])]
+    times = np.bincount(ends, minlength=n)
+    above = np.bincount(ends[far == upper + 1], minlength=n)
+    only_up = cabling.is_switch & (times > 0) & (above == times) & (cabling.n_endpoints == 0)
+    peers = np.flatnonzero(cabling.is_switch & (tier == upper) & ~only_up)
+    mine = np.flatnonzero(only_up & ((tier == upper) | (tier == upper + 2)))
+    if not mine.size or len(peers) < SUPPORT * (len(peers) + len(mine)):
+        return mine[:0]
+    kind = np.full(n, -1)
+    kind[cabling.is_switch] = kinds_of(cabling.fabric.nodes.name[cabling.is_switch].tolist())
+    by_name = np.isin(kind[mine], kind[peers]) & (kind.max() > 0)
+    likely: Array = mine[by_name | (tier[mine] == upper)]
+    return likely

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from topo.io.infer_tiers import components
 from topo.table import Array
-from topo.wiring.bare import bare_switches
+from topo.wiring.bare import bare_switches, hanging_switches
 from topo.wiring.cabling import Cabling
 from topo.wiring.learnt import BIG, SUPPORT
 
@@ -52,7 +52,10 @@ class Block:
 
 @dataclass(eq=False)
 class TierPair:
-    """All cables between one tier and the next: the counts of all pairs, the blocks, the rows of another pattern."""
+    """All cables between one tier and the next: the counts of all pairs, the blocks, the rows of another pattern.
+
+    ``between`` masks the columns that serve several small blocks and are of none.
+    """
 
     lower: int
     rows: NDArray[np.int64]
@@ -60,6 +63,7 @@ class TierPair:
     count: NDArray[np.int64]
     blocks: list[Block] = field(default_factory=list)
     odd: list[tuple[int, Block]] = field(default_factory=list)
+    between: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))
 
     @property
     def n_pairs(self) -> int:
@@ -84,13 +88,15 @@ def blocks_of(cabling: Cabling, lower: int) -> TierPair:
     pairs, times = np.unique(np.stack([cabling.low[mine], cabling.high[mine]]), axis=1, return_counts=True)
     rows = np.union1d(pairs[0], bare_switches(cabling, lower)) if len(pairs[0]) else pairs[0]
     r = np.searchsorted(rows, pairs[0])
-    columns, c = np.unique(pairs[1], return_inverse=True)
+    columns = np.union1d(pairs[1], hanging_switches(cabling, lower + 1)) if len(pairs[1]) else pairs[1]
+    c = np.searchsorted(columns, pairs[1])
     count = np.zeros((len(rows), len(columns)), np.int64) if len(rows) * len(columns) < 50_000_000 else None
     if count is None:  # too wide to hold: only a fabric of tens of thousands of switches
         return TierPair(lower, rows, columns, np.zeros((0, 0), np.int64))
     count[r, c] = times
     pair = TierPair(lower, rows, columns, count)
     groups = _groups(cabling, pair)
+    pair.between = _between(pair, groups)
     for members in groups:
         block = _block(pair, members)
         if block is None:
@@ -218,6 +224,18 @@ def _fits(cabling: Cabling, pair: TierPair, row: int, members: Array) -> bool:
     return bool(0.5 * usual <= ends[row] <= 2 * usual)
 
 
+def _between(pair: TierPair, groups: list[NDArray[np.int64]]) -> NDArray[np.bool_]:
+    """Columns that half or more, but not all, of the rows of every group reach, two groups or more of up to four rows.
+
+    In a larger group a switch that half of the rows reach is told from one that lost cables by their number.
+    """
+    between = np.full(len(pair.columns), len(groups) > 1 and max(map(len, groups)) <= _TOY)
+    for members in groups:
+        reached = (pair.count[members] > 0).sum(axis=0)
+        between &= (2 * reached >= len(members)) & (reached < len(members))
+    return between
+
+
 def _block(pair: TierPair, members: Array) -> Block | None:
     reached = (pair.count[members] > 0).sum(axis=0)
     own, total = pair.count[members].sum(axis=0), pair.count.sum(axis=0)
@@ -225,6 +243,7 @@ def _block(pair: TierPair, members: Array) -> Block | None:
     reach = (2 * reached > len(members)) & ((3 * reached >= 2 * len(members)) | (3 * own >= 2 * total))
     if len(members) <= _TOY:  # two cables of one column gone leave half of it: it is of the block that has most of it
         reach |= (2 * reached == len(members)) & (2 * own >= total)
+    reach &= ~pair.between
     if not reach.any():
         return None
     return Block(members, np.flatnonzero(reach), pair.count[np.ix_(members, np.flatnonzero(reach))])
@@ -354,6 +373,8 @@ def _held_by_each(number: Array, far: Array, n_near: int, owners: Array) -> tupl
     Beside it the share of these ports, over all devices, that hold a cable to their owner. An owner may seem to have
     another number only as far as ports without a clear owner can explain it: one that all devices plug alike is meant.
     """
+    named = number >= 0  # a port that nobody named has no owner
+    number, far = number[named], far[named]
     if n_near < _FEWEST_OF_PATTERN:
         return 0, 0.0
     owner, support = port_owners(number, far, n_near)

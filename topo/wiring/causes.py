@@ -32,7 +32,6 @@ _FEWEST = 3
 _FEWEST_OF_A_HOST = 2
 _SHOWN = 12
 _OF_A_PIECE = 0.5
-_NEAR = ("switches above", "switches below", "other switches", "hosts")
 
 
 @dataclass(frozen=True)
@@ -149,17 +148,21 @@ def _hosts(comparison: Comparison) -> Iterator[_Cause]:
 
 
 def _towards_a_tier(comparison: Comparison) -> Iterator[_Cause]:
-    """All cables of a switch to those above it, to those below it, to those of its tier or an unknown one, to hosts."""
+    """All cables of a switch to those of one tier, or to hosts."""
     fabric = comparison.both
     tier = fabric.nodes.tier.astype(np.int64)
     full = fabric.nodes.forwards == FORWARDS_ALL
-    keys = []
-    for near, far in ((fabric.link_a, fabric.link_b), (fabric.link_b, fabric.link_a)):
-        which = np.select([~full[far], tier[far] > tier[near], tier[far] < tier[near]], [3, 0, 1], 2)
-        keys.append(np.where(full[near], near.astype(np.int64) * len(_NEAR) + which, -1))
+    towards = np.where(full, tier - tier.min(initial=0) + 1, 0)
+    n = int(towards.max(initial=0)) + 1
+    keys = [
+        np.where(full[near], near.astype(np.int64) * n + towards[far], -1)
+        for near, far in ((fabric.link_a, fabric.link_b), (fabric.link_b, fabric.link_a))
+    ]
     for key, rows in _whole(comparison, np.stack(keys), _FEWEST):
-        node, way = divmod(key, len(_NEAR))
-        whose = f"its {len(rows):,} planned cables to {_NEAR[way]}"
+        node, there = divmod(key, n)
+        height = int(np.sign(there - towards[node]))
+        to = ("other switches", "switches above", "switches below")[height] if there else "hosts"
+        whose = f"its {len(rows):,} planned cables to {to}"
         yield _Cause("missing", str(fabric.nodes.name[node]), frozenset(rows.tolist()), whose)
 
 
