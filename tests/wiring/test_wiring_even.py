@@ -166,3 +166,10 @@ def test_the_nearest_is_whole_keeps_usual_sums_and_no_matrix_is_nearer() -> None
         if target is not None:
             assert (target.sum(axis=1) == sums).all() and np.isin(target, (1, 2)).all()
             assert np.minimum(count, target).sum() == best
+
+
+def test_ports_that_nobody_named_tell_no_owner(tmp_path: Path) -> None:
+    """A repair lays cables on ports without a name; what it made is judged all the same."""
+    found = without(("leaf-00", "spine-5"))(without(("leaf-00", "spine-0"))(uneven()))
+    repair = repair_wiring(written(tmp_path, found), consequence=False)
+    assert (repair.n_operations, repair.left) == (2, ())
