@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from topo.analysis.inventory import tier_name
+from topo.analysis.tiers import tier_name
 from topo.fabric import Fabric, expect_fabric
 from topo.parts import SWITCHES, SwitchPart, switch_part
 from topo.result import Result, Row, Standing

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,69 +11,17 @@ import numpy as np
 from topo.analysis.attachments import attachments, network_parts
 from topo.analysis.injection import injection_of, leaves_a_box, scale_out_injection_of, scale_up_injection_of
 from topo.analysis.paths import Paths, paths_of
+from topo.analysis.tiers import SwitchGroup, TierPair, one_sided_pairs, switch_groups, tier_pairs
 from topo.fabric import FORWARDS_OWN_HOST, Fabric, State
 from topo.network import Network, kinds_in_words
 from topo.result import Result, Row, Standing
-from topo.table import Array, Labels, freeze
+from topo.table import Array, Labels
 from topo.units import format_gbps
 from topo.view.text import plural
 
-__all__ = [
-    "Inventory",
-    "SwitchGroup",
-    "TierPair",
-    "inventory",
-    "tier_name",
-]
+__all__ = ["Inventory", "inventory"]
 
 _COUNTED = Standing("exact", "counted")
-_TIER_NAMES = {-2: "scale-up tier 2", -1: "scale-up", 0: "tier 0", 1: "leaf", 2: "spine", 3: "core"}
-
-
-def tier_name(tier: int) -> str:
-    """Word for a switch tier.
-
-    >>> [tier_name(t) for t in (1, 2, 3, 4)]
-    ['leaf', 'spine', 'core', 'tier 4']
-    """
-    return _TIER_NAMES.get(tier, f"tier {tier}")
-
-
-@dataclass(frozen=True, slots=True)
-class SwitchGroup:
-    """Switches of one tier and part with their ports; a port is used when a cable of any kind is in it."""
-
-    tier: int
-    tier_name: str
-    part: str
-    n_switches: int
-    n_ports: int
-    n_used_ports: int
-    n_free_ports: int
-    port_gbps: float | None
-    """Most common rate of their ports; None where no port states one."""
-    port_rates: tuple[tuple[int, float], ...] = ()
-    """How many ports have which rate, slowest first, as breakouts give several; legs count one by one."""
-
-    @property
-    def ports_text(self) -> str:
-        """The ports with their rates."""
-        if len(self.port_rates) > 1:
-            of_each = " and ".join(f"{count:,} of {format_gbps(rate)}" for count, rate in self.port_rates)
-            return f"{plural(self.n_ports, 'port')}, {of_each}"
-        rate = f" of {format_gbps(self.port_gbps)}" if self.port_gbps is not None else ""
-        return f"{plural(self.n_ports, 'port')}{rate}"
-
-
-@dataclass(frozen=True, slots=True)
-class TierPair:
-    """Links that carry traffic between two tiers; ``capacity_gbps`` is None where one has an unknown rate."""
-
-    lower: str
-    upper: str
-    n_links: int
-    capacity_gbps: float | None
-    n_unknown_rates: int
 
 
 @dataclass(frozen=True)
@@ -234,7 +182,7 @@ def inventory(
     endpoints = fabric.endpoints[present[fabric.endpoints]]
     switches = fabric.switches[present[fabric.switches]]
     rates = (state or State()).link_capacity_gbps(fabric)[network.links]
-    groups = _switch_groups(fabric, switches)
+    groups = switch_groups(fabric, switches)
     attached = attachments(network)
     sizes, shared, unattached = network_parts(attached)
     scale_up = scale_up_injection_of(network, rates)
@@ -248,8 +196,8 @@ def inventory(
         n_used_ports=sum(group.n_used_ports for group in groups),
         n_free_ports=sum(group.n_free_ports for group in groups),
         switch_groups=groups,
-        scale_up_groups=_switch_groups(fabric, np.flatnonzero(nodes.kind.is_any("scale_up_switch") & present)),
-        tier_pairs=_tier_pairs(network, rates),
+        scale_up_groups=switch_groups(fabric, np.flatnonzero(nodes.kind.is_any("scale_up_switch") & present)),
+        tier_pairs=tier_pairs(network, rates),
         injection_gbps=injection_of(network, rates),
         n_unknown_rates=int(np.isnan(rates).sum()),
         component_sizes=sizes,
@@ -257,7 +205,7 @@ def inventory(
         n_unattached_endpoints=unattached,
         paths=paths_of(attached, seed=seed),
         notes=_notes(sizes, shared, unattached, int(np.isnan(rates).sum())),
-        one_sided_pairs=_one_sided_pairs(fabric, network, state),
+        one_sided_pairs=one_sided_pairs(network, state),
         assumed=fabric.origin.assumed,
         scale_up_injection_gbps=scale_up,
         scale_out_injection_gbps=None if scale_up is None else scale_out_injection_of(network, rates),
@@ -308,93 +256,6 @@ def _link_classes(network: Network) -> Array:
     inside |= network.fabric.links.kind.is_any("scale_up")[network.links]
     host_link = ((attached[a] & switch[b]) | (switch[a] & attached[b])) & ~inside
     return np.stack([host_link, switch[a] & switch[b] & ~inside, inside])
-
-
-def _switch_groups(fabric: Fabric, switches: Array) -> tuple[SwitchGroup, ...]:
-    nodes, ports = fabric.nodes, fabric.ports
-    if not len(switches):
-        return ()
-    n_parts = len(nodes.part.labels) + 1
-    key = nodes.tier[switches].astype(np.int64) * n_parts + nodes.part.codes[switches] + 1
-    keys, group_of_switch = np.unique(key, return_inverse=True)
-    group_of_node = np.full(len(nodes), -1, np.int64)
-    group_of_node[switches] = group_of_switch
-    group = np.where(_built_in_ports(fabric), -1, group_of_node[ports.node])
-    used = np.zeros(len(ports), bool)
-    used[fabric.links.port_a] = True
-    used[fabric.links.port_b] = True
-    n_switches = np.bincount(group_of_switch)
-    n_ports = np.bincount(group[group >= 0], minlength=len(keys))
-    n_used = np.bincount(group[(group >= 0) & used], minlength=len(keys))
-    out = []
-    for i, value in enumerate(keys.tolist()):
-        tier, part = divmod(value, n_parts)
-        label = str(nodes.part.labels[part - 1]) if part else ""
-        free = int(n_ports[i] - n_used[i])
-        rates = _port_rates(ports.gbps[group == i])
-        most = max(rates, key=lambda pair: (pair[0], -pair[1]))[1] if rates else None
-        counts = (int(n_switches[i]), int(n_ports[i]), int(n_used[i]))
-        out.append(SwitchGroup(tier, tier_name(tier), label, *counts, free, most, rates))
-    return tuple(out)
-
-
-def _built_in_ports(fabric: Fabric) -> Array:
-    """Switch ports that lead to the switch's own aggregation node: no cable fits them."""
-    aggregation = fabric.nodes.kind.is_any("aggregation")
-    built_in = np.zeros(len(fabric.ports), bool)
-    built_in[fabric.links.port_a[aggregation[fabric.link_b]]] = True
-    built_in[fabric.links.port_b[aggregation[fabric.link_a]]] = True
-    return built_in
-
-
-def _port_rates(rates: Array) -> tuple[tuple[int, float], ...]:
-    values, counts = np.unique(rates[~np.isnan(rates)], return_counts=True)
-    return tuple(zip(counts.tolist(), values.tolist(), strict=True))
-
-
-def _tier_pairs(network: Network, rates: Array) -> tuple[TierPair, ...]:
-    """Links by the tiers of their ends; endpoints lowest, nodes that are no switches under their kind."""
-    nodes = network.fabric.nodes
-    switch = nodes.kind.is_any("switch")
-    plain = ~switch & ~nodes.is_endpoint
-    # Rank: endpoints, then other kinds by code, then switch tiers.
-    first_tier = len(nodes.kind.labels) + 2
-    rank = np.zeros(len(nodes), np.int64)
-    rank[plain] = nodes.kind.codes[plain] + 2
-    rank[switch] = nodes.tier[switch].astype(np.int64) + first_tier + 1
-    n = first_tier + 256
-    low, high = np.minimum(rank[network.a], rank[network.b]), np.maximum(rank[network.a], rank[network.b])
-    pair = low * n + high
-    links = np.bincount(pair)
-    unknown = np.bincount(pair, weights=np.isnan(rates)).astype(int)
-    capacity = np.bincount(pair, weights=np.nan_to_num(rates))
-
-    def name(value: int) -> str:
-        if value == 0:
-            return "endpoint"
-        if value > first_tier - 1:
-            return tier_name(value - first_tier - 1)
-        return str(nodes.kind.labels[value - 2]) if value > 1 else "node"
-
-    return tuple(
-        TierPair(
-            name(int(key // n)),
-            name(int(key % n)),
-            int(links[key]),
-            None if unknown[key] else float(capacity[key]),
-            int(unknown[key]),
-        )
-        for key in np.flatnonzero(links)
-    )
-
-
-def _one_sided_pairs(fabric: Fabric, network: Network, state: State | None) -> tuple[TierPair, ...]:
-    if not fabric.links.evidence.is_any("one end").any():
-        return ()
-    every = Network.of(fabric, kinds=network.kinds, state=state, one_sided=True)
-    alone = replace(every, links=freeze(np.setdiff1d(every.links, network.links)))
-    rates = (state or State()).link_capacity_gbps(fabric)[alone.links]
-    return _tier_pairs(alone, rates)
 
 
 def _notes(sizes: tuple[int, ...], shared: int, unattached: int, unknown: int) -> tuple[str, ...]:

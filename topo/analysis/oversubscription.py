@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from topo.analysis.inventory import tier_name
+from topo.analysis.tiers import tier_name
 from topo.fabric import FORWARDS_OWN_HOST, Fabric, State
 from topo.network import Network
 from topo.result import Result, Row, Standing, hidden

@@ -19,7 +19,7 @@ from topo.result import Standing
 from topo.units import format_number
 
 if TYPE_CHECKING:
-    from topo.analysis.inventory import SwitchGroup
+    from topo.analysis.tiers import SwitchGroup
 
 __all__ = ["FabricNumbers", "numbers_of", "share_text"]
 

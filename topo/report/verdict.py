@@ -109,7 +109,7 @@ def _upwards(tier: TierOversubscription, tiers: list[TierOversubscription]) -> s
 
 
 def _word(tier: int, endpoint: str) -> str:
-    from topo.analysis.inventory import tier_name
+    from topo.analysis.tiers import tier_name
 
     return tier_name(tier) if tier > 0 else "scale-up" if tier < 0 else endpoint
 

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from topo.analysis.inventory import tier_name
+from topo.analysis.tiers import tier_name
 from topo.errors import ParameterError
 from topo.hashing.atoms import SharedHashes, hash_atoms
 from topo.hashing.scheme import EcmpHash

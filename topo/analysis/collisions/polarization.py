@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from topo.analysis.collisions.hash_tiers import Cure, assumptions_of, hash_cures, shared_hash_causes
 from topo.analysis.collisions.hash_walks import HashWalks, Walked
-from topo.analysis.inventory import tier_name
+from topo.analysis.tiers import tier_name
 from topo.fabric import Fabric, State
 from topo.hashing.scheme import EcmpHash
 from topo.result import Result, Row, Standing, hidden
