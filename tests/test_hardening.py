@@ -148,6 +148,49 @@ def test_a_disk_that_fills_leaves_what_was_there(hostile: Path, verb: str) -> No
     assert not list(hostile.glob(".topo-*"))
 
 
+PLANS = {"plan": ("plan", SMALL, "--no-xlsx"), "growth": ("plan", SMALL, "--from", SMALL)}
+
+
+@pytest.mark.parametrize("arguments", PLANS.values(), ids=PLANS)
+def test_a_disk_that_fills_leaves_no_folder_behind(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    full = {"folder": tmp_path, "preexec_fn": small_files, "env": {**os.environ, "MPLCONFIGDIR": "/nowhere"}}
+    done = run(*arguments, "-o", "new/deep", **full)
+    assert done.returncode == 2 and b"Traceback" not in done.stderr, done.stderr
+    assert b"cannot be written" in done.stderr.splitlines()[-1]
+    assert not list(tmp_path.iterdir())
+    # A folder that was there keeps what it held, and gets nothing.
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "mine.txt").write_text("before")
+    assert run(*arguments, "-o", "old", **full).returncode == 2
+    assert [path.name for path in tmp_path.rglob("*")] == ["old", "mine.txt"]
+
+
+def test_a_folder_is_written_whole_or_stays_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk fills at the last file: those before it do not take the places of older ones."""
+    from topo import output
+
+    (tmp_path / "a.csv").write_text("before")
+    flush, written = os.fsync, iter(range(9))
+
+    def full(descriptor: int) -> None:
+        flush(descriptor)
+        if next(written) == 2:
+            raise OSError(28, "No space left on device")
+
+    files = {"a.csv": "after", "b.csv": "after", "c.csv": "after"}
+    monkeypatch.setattr(output.os, "fsync", full)
+    with pytest.raises(topo.InputError, match=r"c\.csv: cannot be written: No space left on device"):
+        output.write_folder(tmp_path, files)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.csv"] and (tmp_path / "a.csv").read_text() == "before"
+    monkeypatch.setattr(output.os, "fsync", flush)
+    assert output.write_folder(tmp_path, files) == [tmp_path / name for name in files]
+    assert {(tmp_path / name).read_text() for name in files} == {"after"}
+    (tmp_path / "d").mkdir()
+    with pytest.raises(topo.InputError, match="d: there is something here that is no file"):
+        output.write_folder(tmp_path, {"e": "x", "d": "x"})
+    assert not (tmp_path / "e").exists()
+
+
 def test_a_folder_that_refuses_files_is_one_line(hostile: Path) -> None:
     if not Path("/proc/self").is_dir():
         pytest.skip("needs a folder that refuses files even from root")

@@ -7,11 +7,13 @@ import re
 import stat
 import tempfile
 import unicodedata
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from topo.errors import InputError
 
-__all__ = ["csv_cell", "file_name", "plain", "shorten", "write_whole"]
+__all__ = ["csv_cell", "file_name", "plain", "shorten", "write_folder", "write_whole"]
 
 _LINE_SIGNS = {"\n": "\u23ce", "\r": "\u240d", "\t": " "}
 _UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
@@ -71,7 +73,7 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
 
     :raises InputError: the place cannot be written, with the reason.
     """
-    data = content.encode("utf-8", errors="backslashreplace") if isinstance(content, str) else content
+    data = _bytes(content)
     try:
         target = Path(os.path.realpath(path))
         mode = _mode_of(target)
@@ -82,10 +84,63 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
             raise InputError("this is a folder; name a file in it", path=str(path))
         if not target.parent.is_dir():
             raise InputError(f"there is no folder {str(target.parent)!r}; create it first", path=str(path))
-        _replace(target, data, mode)
+        part = _part(target, data, mode)
+        try:
+            part.replace(target)
+        finally:
+            part.unlink(missing_ok=True)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"cannot be written: {reason}; choose another place", path=str(path)) from None
+        raise InputError(f"cannot be written: {_reason(error)}; choose another place", path=str(path)) from None
+
+
+def write_folder(folder: str | Path, contents: Mapping[str, str | bytes]) -> list[Path]:
+    """Write files by name into one folder, all of them or none; a folder made for them goes again if none is written.
+
+    :raises InputError: the folder cannot be made, or a file in it not written, with the reason.
+    """
+    place, parts = Path(folder), list[tuple[Path, Path]]()
+    missing = _missing(place)
+    try:
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+        except (OSError, ValueError) as error:
+            said = f"this folder cannot be made: {_reason(error)}; choose another place"
+            raise InputError(said, path=str(folder)) from None
+        for name, content in contents.items():
+            try:
+                target = Path(os.path.realpath(place / name))
+                mode = _mode_of(target)
+                if mode is not None and not stat.S_ISREG(mode):
+                    raise InputError("there is something here that is no file; move it away", path=str(place / name))
+                parts.append((_part(target, _bytes(content), mode), target))
+            except OSError as error:
+                said = f"cannot be written: {_reason(error)}; choose another place"
+                raise InputError(said, path=str(place / name)) from None
+        for part, target in parts:
+            part.replace(target)
+    finally:
+        for part, _ in parts:
+            part.unlink(missing_ok=True)
+        with suppress(OSError):  # the first that holds something stays, with all above it
+            for path in missing:
+                path.rmdir()
+    return [place / name for name in contents]
+
+
+def _missing(place: Path) -> list[Path]:
+    """The folders that have to be made for ``place``, the innermost first."""
+    try:
+        return [path for path in (place, *place.parents) if not path.exists()]
+    except (OSError, ValueError):  # no path at all: making it will say why
+        return []
+
+
+def _bytes(content: str | bytes) -> bytes:
+    return content.encode("utf-8", errors="backslashreplace") if isinstance(content, str) else content
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)
 
 
 def _mode_of(target: Path) -> int | None:
@@ -95,7 +150,8 @@ def _mode_of(target: Path) -> int | None:
         return None
 
 
-def _replace(target: Path, data: bytes, mode: int | None) -> None:
+def _part(target: Path, data: bytes, mode: int | None) -> Path:
+    """A new file beside ``target`` with its content and mode, to take its place; nothing where it cannot be written."""
     descriptor, name = tempfile.mkstemp(prefix=".topo-", suffix=".part", dir=target.parent)
     part = Path(name)
     try:
@@ -104,9 +160,10 @@ def _replace(target: Path, data: bytes, mode: int | None) -> None:
             file.flush()
             os.fsync(file.fileno())
         part.chmod(stat.S_IMODE(mode) if mode is not None else 0o666 & ~_umask())
-        part.replace(target)
-    finally:
+    except BaseException:
         part.unlink(missing_ok=True)
+        raise
+    return part
 
 
 def _umask() -> int:

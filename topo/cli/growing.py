@@ -51,7 +51,7 @@ def run_growth(new: Fabric, old: Fabric, args: GrowthOptions) -> int:
     from topo.repair import grow_fabric
 
     growth = grow_fabric(old, new, require=REQUIRE if args.require is None else args.require)
-    files = _files(growth, Path(args.output)) if args.output else []
+    files = _files(growth, args.output) if args.output else []
     if args.format == "json":
         print_json({"growth": growth, "files": [str(path) for path in files]})
         return 0
@@ -79,18 +79,8 @@ def _order(growth: Growth) -> list[str]:
     return shown
 
 
-def _files(growth: Growth, folder: Path) -> list[Path]:
-    from topo.errors import InputError
-    from topo.output import write_whole
+def _files(growth: Growth, folder: str) -> list[Path]:
+    from topo.output import write_folder
     from topo.repair import growth_written
 
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"no folder can be made here: {reason}; choose another place", path=str(folder)) from None
-    files = []
-    for form in ("html", "csv", "json"):
-        files.append(folder / f"growth.{form}")
-        write_whole(files[-1], growth_written(growth, form))
-    return files
+    return write_folder(folder, {f"growth.{form}": growth_written(growth, form) for form in ("html", "csv", "json")})

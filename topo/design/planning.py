@@ -24,10 +24,10 @@ from topo.design.routes import Routes, optics_kw, routes_of
 from topo.design.rules import RackRules, read_rack_rules
 from topo.design.schedule import Schedule, as_csv
 from topo.design.sheets import workbook_of
-from topo.errors import InputError, ParameterError
+from topo.errors import ParameterError
 from topo.fabric import Fabric, expect_fabric
 from topo.io.written import expect_rates
-from topo.output import write_whole
+from topo.output import write_folder
 from topo.progress import part
 from topo.result import Result, Row, Standing, hidden
 from topo.view.text import plural
@@ -206,7 +206,7 @@ def _summed(schedule: Schedule, before_m: float, bill: Bill) -> CablingPlan:
 
 
 def write_plan(plan: CablingPlan, folder: str | Path, *, xlsx: bool = True) -> list[Path]:
-    """Write a plan into a folder: each file whole or not at all, and none before all of them are made.
+    """Write a plan into a folder: all files or none, and none before all of them are made.
 
     ``schedule.csv``, ``labels.csv``, ``bill.csv``, ``racks.csv``, ``boxes.csv``; to print, ``elevations.html`` and
     ``pull.html``, the schedule by bundle; with ``xlsx``, ``plan.xlsx`` that holds all tables but the labels.
@@ -236,12 +236,4 @@ def write_plan(plan: CablingPlan, folder: str | Path, *, xlsx: bool = True) -> l
     for name, make in makers.items():
         with part(name, 1.0 if name == "plan.xlsx" else 0.05):  # the workbook takes far longer than all the rest
             made[name] = make()
-    place = Path(folder)
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"this folder cannot be made: {reason}; choose another place", path=str(folder)) from None
-    for name, content in made.items():
-        write_whole(place / name, content)
-    return [place / name for name in made]
+    return write_folder(folder, made)
