@@ -144,7 +144,10 @@ def test_leaves_that_lack_a_bundle_where_most_pairs_lack_one_cable_are_told() ->
     assert "pattern-other" not in [one.code for one in answer.findings]
 
 
-@pytest.mark.parametrize(("zones", "leaves", "joints"), [(4, 11, 4), (3, 3, 3), (2, 15, 4), (3, 4, 4), (2, 25, 2)])
+@pytest.mark.parametrize(
+    ("zones", "leaves", "joints"),
+    [(4, 11, 4), (3, 3, 3), (2, 15, 4), (3, 4, 4), (2, 25, 2), (3, 3, 2), (2, 4, 3), (2, 2, 2)],
+)
 def test_zones_that_spread_one_cable_a_leaf_over_their_joints_raise_nothing(
     zones: int, leaves: int, joints: int
 ) -> None:

@@ -375,8 +375,6 @@ def _held_by_each(number: Array, far: Array, n_near: int, owners: Array) -> tupl
     """
     named = number >= 0  # a port that nobody named has no owner
     number, far = number[named], far[named]
-    named = number >= 0  # a port that nobody named has no owner
-    number, far = number[named], far[named]
     if n_near < _FEWEST_OF_PATTERN:
         return 0, 0.0
     owner, support = port_owners(number, far, n_near)
