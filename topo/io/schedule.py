@@ -252,9 +252,13 @@ class _Page:
         The last of the side's columns for racks and places that holds no unit is the rack; a unit stands in a column of
         its own or in one of those.
         """
-        texts = [self.header.at(cells, column) for column in self.header.racks.get(side, ())]
-        rack = next((text for text in reversed(texts) if text and not is_rack_unit(text)), "")
-        unit = self.header.cell(cells, f"{side}_unit") or next(filter(is_rack_unit, texts), "")
+        rack, unit = "", self.header.cell(cells, f"{side}_unit")
+        for column in self.header.racks.get(side, ()):
+            text = self.header.at(cells, column)
+            if is_rack_unit(text):
+                unit = unit or text
+            else:
+                rack = text or rack
         return rack, rack_unit(unit)
 
     def _half(self, cells: Sequence[str], ends: list[str], line: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from topo.errors import FormatError, ParameterError
 from topo.io.notes import quoted
@@ -76,12 +77,15 @@ class Header:
         An apostrophe that keeps a name from being a formula, as our own schedules write it, is taken off again: one,
         where several stand there.
         """
-        return self.at(row, self.column.get(role))
+        column = self.column.get(role)
+        return "" if column is None else self.at(row, column)
 
-    def at(self, row: Sequence[str], column: int | None) -> str:
+    def at(self, row: Sequence[str], column: int) -> str:
         """The stripped cell of a column in a row, as :meth:`cell`."""
-        text = row[column].strip() if column is not None and column < len(row) else ""
-        return text[1:] if text[:1] == "'" and text.lstrip("'")[:1] in _FORMULA else text
+        text = row[column].strip() if column < len(row) else ""
+        if text[:1] != "'":
+            return text
+        return text[1:] if text.lstrip("'")[:1] in _FORMULA else text
 
 
 def words_of(cell: str) -> list[str]:
@@ -97,11 +101,13 @@ def words_of(cell: str) -> list[str]:
     return re.findall(r"[a-z0-9]+", text.lower())
 
 
+@lru_cache(4096)
 def is_rack_unit(text: str) -> bool:
     """Whether a cell for racks and places holds a unit of a rack: it says so, as ``u32`` and ``RU 32`` do."""
     return _UNIT.match(text) is not None and not text[:1].isdecimal()
 
 
+@lru_cache(4096)
 def rack_unit(text: str) -> str:
     """A unit of a rack in one spelling; what is spelled as none stays as it is.
 
