@@ -11,8 +11,9 @@ import topo
 from topo.errors import InputError, ParameterError
 from topo.fabric import Fabric
 from topo.io import fabric_of_text
+from topo.io.joined import one_fabric
 from topo.wiring import validate
-from topo.wiring.given import one_fabric, read_sides
+from topo.wiring.given import read_sides
 
 HEAD = "A-Node Name,A-Port,Z-Node Name,Z-Port,Speed"
 

@@ -11,7 +11,7 @@ from topo.fabric import Fabric, expect_fabric
 from topo.io.joined import one_fabric
 from topo.source import load
 
-__all__ = ["one_fabric", "read_sides", "refuse_same"]
+__all__ = ["read_sides"]
 
 Given = Fabric | str | Path
 
@@ -42,9 +42,9 @@ def read_sides(
     given: list[Given] = list(wiring) if isinstance(wiring, (list, tuple)) else [wiring]  # type: ignore[list-item]
     for i, one in enumerate(against):
         for part in given:
-            refuse_same(part, one)
+            _refuse_same(part, one)
         for other in against[:i]:
-            refuse_same(one, other, "two files of the design are the same; give each once")
+            _refuse_same(one, other, "two files of the design are the same; give each once")
     options = {"columns": columns, "hosts": hosts, "levels": levels}
     reading = _Reading(assume_gbps, {name: value for name, value in options.items() if value is not None})
     found = reading.fabric(given, format)
@@ -53,7 +53,7 @@ def read_sides(
     return found, one_fabric(parts) if parts else None
 
 
-def refuse_same(
+def _refuse_same(
     one: Given, other: Given, said: str = "wiring and design are the same; give the design to compare with"
 ) -> None:
     """Refuse one file, or one name, given as two things.

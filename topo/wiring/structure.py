@@ -54,12 +54,7 @@ def boxes_of(found: Cabling, planned: Cabling) -> tuple[Boxes, Boxes]:
     first, second = (
         _boxes(side, seat if grouped else None, codes) for side, seat in zip((found, planned), seats, strict=True)
     )
-    n_codes = len(codes)
-    return _with_codes(first, n_codes), _with_codes(second, n_codes)
-
-
-def _with_codes(boxes: Boxes, n_codes: int) -> Boxes:
-    return replace(boxes, n_codes=n_codes)
+    return replace(first, n_codes=len(codes)), replace(second, n_codes=len(codes))
 
 
 def _boxes(side: Cabling, seats: Seats | None, codes: dict[str, int]) -> Boxes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from topo.wiring.matching import Matched
 __all__ = ["slower_than_planned", "told"]
 
 _MANY = 20
+_MOST_SHOWN = 4
 _FEWEST = 3
 _SLACK = 1e-6
 
@@ -74,27 +75,31 @@ def _say_moves(matched: Matched, findings: list[Finding]) -> set[int]:
         same_host = host[left[one]] >= 0 and host[left[one]] == host[entered[one]]
         if len(numbers) == 1 and same_host and left[one] != entered[one]:
             code = "adapter-unlike-plan"
-        operations, lacks, extra = [], [], []
-        for i in numbers:
-            operations += _moved(matched, members[i], int(job[members[i][0]]))
-            lacks += matched.planned_links[moves.planned[members[i]]].tolist()
-            extra += matched.found_links[moves.found[members[i]]].tolist()
-        shown = [
-            f"found {_text(matched, was)}, planned {_text(matched, should)}"
-            for was, should in zip(extra[:4], lacks[:4], strict=True)
-        ]
-        more = f"; and {len(extra) - 4:,} more" if len(extra) > 4 else ""
-        more += _unknown(matched, extra) if code != "adapter-unlike-plan" else ""
-        place = "; ".join(_text(matched, link) for link in extra[:2]) + ("; ..." if len(extra) > 2 else "")
-        also = beside.of(members[i] for i in numbers)
-        operations += also
-        lacks += [job.planned for job in also if job.planned >= 0]
-        extra += [job.found for job in also if job.found >= 0]
-        findings.append(
-            finding(code, place, "; ".join(shown) + more, at=_at(matched, extra[0]), operations=tuple(operations),
-                    lacks=tuple(lacks), extra=tuple(extra))
-        )  # fmt: skip
+        findings.append(_move_finding(matched, code, [members[i] for i in numbers], beside))
     return beside.told
+
+
+def _move_finding(matched: Matched, code: str, jobs: Sequence[Array], beside: _Beside) -> Finding:
+    """One finding of the moves of some jobs, rows of ``best.moves`` each, with the legs that the same jobs lay."""
+    moves = matched.best.moves
+    rows = np.concatenate([*jobs])
+    extra = matched.found_links[moves.found[rows]].tolist()
+    lacks = matched.planned_links[moves.planned[rows]].tolist()
+    shown = [
+        f"found {_text(matched, was)}, planned {_text(matched, should)}"
+        for was, should in zip(extra[:_MOST_SHOWN], lacks[:_MOST_SHOWN], strict=True)
+    ]
+    more = f"; and {len(extra) - _MOST_SHOWN:,} more" if len(extra) > _MOST_SHOWN else ""
+    more += _unknown(matched, extra) if code != "adapter-unlike-plan" else ""
+    place = "; ".join(_text(matched, link) for link in extra[:2]) + ("; ..." if len(extra) > 2 else "")
+    also = beside.of(rows)
+    operations = (*(operation for job in jobs for operation in _moved(matched, job)), *also)
+    lacks += [one.planned for one in also if one.planned >= 0]
+    extra += [one.found for one in also if one.found >= 0]
+    return finding(
+        code, place, "; ".join(shown) + more, at=_at(matched, extra[0]), operations=operations, lacks=tuple(lacks),
+        extra=tuple(extra),
+    )  # fmt: skip
 
 
 def _unknown(matched: Matched, links: list[int]) -> str:
@@ -105,14 +110,15 @@ def _unknown(matched: Matched, links: list[int]) -> str:
     return f"; the plan has no {named(fabric.nodes.name[strange].tolist())}" if strange.size else ""
 
 
-def _moved(matched: Matched, rows: Array, job: int) -> list[Operation]:
+def _moved(matched: Matched, rows: Array) -> list[Operation]:
     """The operations of one job: a plug with all its legs."""
-    moves = matched.best.moves
+    moves, jobs = matched.best.moves, matched.best.jobs
     was, should = matched.found_links[moves.found[rows]].tolist(), matched.planned_links[moves.planned[rows]].tolist()
     places = [_ports_text(matched, ends[rows]) for ends in (moves.left, moves.entered)]
     legs = f"{len(rows)} legs of " if len(rows) > 1 else ""
     text = f"move {legs}{_text(matched, was[0])} from {places[0]} to {places[1]}"
-    return [Operation("move", a, b, text, job if legs else -1) for a, b in zip(was, should, strict=True)]
+    job = int(jobs[0][rows[0]]) if legs and jobs is not None else -1
+    return [Operation("move", a, b, text, job) for a, b in zip(was, should, strict=True)]
 
 
 def _ports_text(matched: Matched, classes: Array) -> str:
@@ -138,12 +144,11 @@ class _Beside:
         for row, job in zip(matched.best.adds.tolist(), of_add.tolist(), strict=True):
             self.by_cable["add", int(matched.splits.cable_p[row])].append((int(matched.planned_links[row]), job))
 
-    def of(self, moved: Iterable[Array]) -> list[Operation]:
+    def of(self, rows: Array) -> list[Operation]:
         """Operations on the other legs of the cables whose rows of moves are given."""
         splits, moves = self.matched.splits, self.matched.best.moves
         if splits is None:
             return []
-        rows = np.concatenate([*moved])
         cables = {("remove", one) for one in splits.cable_f[moves.found[rows]].tolist() if one >= 0}
         cables |= {("add", one) for one in splits.cable_p[moves.planned[rows]].tolist() if one >= 0}
         operations = []

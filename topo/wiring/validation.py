@@ -82,11 +82,11 @@ def validate(
 
     Each fault is priced alone on the fabric that is otherwise as it should be: what is left of an all-to-all under an
     even split over all shortest paths, and ``lost_gbps``, the rate of the flows that do not get through when all send
-    as much as fits without faults: those to an endpoint beside those from it. Up to ``most_priced`` are priced, of
-    every code alike (default: 200 up to 5,000 endpoints, fewer above; of more than 200 faults 50 at most, by the
-    all-to-all alone); ``consequence=False`` prices none, and ``bisection=False`` leaves out the bracket on bisection
-    bandwidth. ``accept`` names known deviations
-    (:func:`read_accepted`), ``today`` the day their terms are read on.
+    as much as fits without faults: those to an endpoint beside those from it. What loses most comes first. Up to
+    ``most_priced`` are priced, of every code alike (default: 200 up to 5,000 endpoints, fewer above; of more than 200
+    faults 50 at most, by the all-to-all alone); ``consequence=False`` prices none, and ``bisection=False`` leaves out
+    the bracket on bisection bandwidth. ``accept`` names known deviations (:func:`read_accepted`), ``today`` the day
+    their terms are read on.
 
     >>> import topo
     >>> from topo.wiring import validate
