@@ -129,6 +129,27 @@ def without_names(fabric: Fabric, seed: int) -> Fabric:
     return replace(fabric, nodes=nodes, ports=replace(fabric.ports, node=np.argsort(order)[fabric.ports.node]))
 
 
+UNNAMED = {
+    "rails, b300-xdr-1su": (10, 109), "clos of three tiers, 512": (10, 116), "leaf-spine 32 x 16 x 2": (50, 0),
+    "8-ary 3-tree": (10, 0), "rails alone, 256": (10, 0), "two planes": (10, 0), "extended tree": (50, 0),
+}  # fmt: skip
+"""Faults and seed; the first two draws spare few pairs of one block, and most of another switch's."""
+
+
+@pytest.mark.parametrize("family", UNNAMED)
+def test_without_a_design_and_without_names(family: str) -> None:
+    """Pairs of switches need no name: the bar is that of named ones."""
+    n, seed = UNNAMED[family]
+    assert is_large_enough(family, n)
+    injected = damaged(family, n, seed, SWITCH_KINDS)
+    order = np.random.default_rng(seed).permutation(len(good(family).nodes))  # as without_names draws it
+    said = said_items(validate(without_names(as_read(injected.fabric), seed), consequence=False))
+    said = {(kind, *sorted(int(order[row]) for row in rows)) for kind, *rows in said}
+    truth = nearest_items(good(family), injected.fabric, said)
+    precision, recall = precision_recall(truth, said)
+    assert min(precision, recall) >= LEAST[n], (sorted(truth - said)[:5], sorted(said - truth)[:5])
+
+
 @pytest.mark.parametrize("family", STRUCTURE)
 def test_against_the_design_by_structure(family: str) -> None:
     """Without any name no more operations are needed than with them, and never fewer than the bound says."""
