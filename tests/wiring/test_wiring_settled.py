@@ -200,3 +200,25 @@ def test_a_cable_of_a_host_costs_the_same_with_a_design_and_without(tmp_path: Pa
     (by_rule,) = validate(lacking, bisection=False).findings
     assert (by_plan.code, by_rule.code) == ("missing", "nic-missing")
     assert by_plan.lost_gbps == pytest.approx(by_rule.lost_gbps) == 2 * 400.0
+
+
+NOWHERE = {"rule-not-learnt", "radix-gap", "wrong-design", "spelling"}  # of a tier, or of all there is
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["file"] for case in CASES])
+def test_every_finding_stands_at_a_line(case: dict[str, str]) -> None:
+    sides = [FAULTS[0].parent / case[key] if case[key] else None for key in ("file", "against", "accept")]
+    findings = validate(*sides[:2], accept=sides[2], consequence=False).findings
+    assert [str(one) for one in findings if not one.line and one.code not in NOWHERE] == []
+
+
+def test_a_spelling_is_shown_at_one_cable_of_both_sides() -> None:
+    (one,) = validate(FAULTS[0].parent / "spelling_ports.csv", FAULTS[0].parent / "good_leaf_spine.csv").findings
+    shown = "(planned leaf-1 port 3 - spine-1 port 1, found leaf-1 port rear-C - spine-1 port panel-A)"
+    assert shown in one.evidence
+
+
+def test_an_ambiguous_end_is_looked_at_before_anything_is_removed() -> None:
+    (one,) = validate(FAULTS[0].parent / "link-ambiguous_two_far_ends.topo", bisection=False).findings
+    assert one.fix == "look which of them is plugged; remove leaf-3 port 5 - spine-3 port 20"
+    assert "leaf-3 port 5 - spine-3 port 20: its other end does not report it" in one.evidence

@@ -226,7 +226,8 @@ def _say_exchanged(
             for one in circle[:6]
         )
         place = ", ".join(name_f[one] for one in circle[:4])
-        findings.append(finding("devices-exchanged", place, said))
+        at = found.first_place(np.flatnonzero(boxes[0].box_of_node == circle[0]))
+        findings.append(finding("devices-exchanged", place, said, at=at))
     return findings
 
 

@@ -93,7 +93,7 @@ def _with(cause: Finding, symptom: Finding) -> Finding:
 def in_words(findings: Sequence[Finding], why: str | None = None) -> list[Finding]:
     """The findings, each saying what it means, and what it loses: a rate, nothing, or why no rate can be told.
 
-    ``why`` nothing at all is priced, '' where something is; None where prices were not asked for, and no reason is due.
+    ``why`` says why nothing at all is priced, '' where something is; None: prices were not asked for, no reason is due.
     """
     return [_in_words(one, why) for one in findings]
 
