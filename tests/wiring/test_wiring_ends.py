@@ -53,3 +53,12 @@ def test_loops_that_every_leaf_has_are_meant(tmp_path: Path, n_leaves: int, told
     answer = judged(tmp_path, [*FABRIC, *loops])
     assert codes(answer) == ["cable-to-itself"] * told
     assert ("switches of tier 1 with a cable to themselves: 4/4 agree" in answer.rules) == (not told)
+
+
+def test_a_table_of_host_cables_alone_holds_no_islands(tmp_path: Path) -> None:
+    """The cables between its switches are in another table; with one cable between two of them, the rest is apart."""
+    hosts = [f"leaf-{leaf},{port},host-{leaf}-{port},1" for leaf in range(1, 21) for port in range(1, 5)]
+    answer = judged(tmp_path, hosts)
+    assert codes(answer) == []
+    assert "no cable between switches: that its 20 parts are apart is not judged" in answer.rules
+    assert codes(judged(tmp_path, [*hosts, "leaf-1,41,leaf-2,41"])).count("island") == 18

@@ -25,6 +25,7 @@ _NARROWER = 1.5
 _MORE = 3
 _SLACK = 1e-6
 _SMALL = 0.1
+_FEW_PARTS = 8
 _GAPS = 4
 _MOST_HOLES = 1000
 _NUMBER = re.compile(r"\d+")
@@ -126,7 +127,10 @@ def _islands(cabling: Cabling, learnt: Learnt) -> None:
         islands[int(part[node])].append(node)
     total = len(boxes)
     torn = set()
-    if sum(map(len, islands.values())) > _SMALL * total and len(islands) <= 8:
+    if not cabling.between.size and len(islands) > _FEW_PARTS:
+        learnt.rules.append(f"no cable between switches: that its {len(islands) + 1:,} parts are apart is not judged")
+        return
+    if sum(map(len, islands.values())) > _SMALL * total and len(islands) <= _FEW_PARTS:
         torn = {key for key in islands if _is_torn_off(cabling, part[:n] == key, part[:n] == main)}
         if len(torn) < len(islands):
             own = len(islands) - len(torn) + 1
