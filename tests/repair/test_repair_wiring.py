@@ -18,7 +18,7 @@ from replayed import cable_set, replay
 
 import topo
 from topo.fabric import Fabric
-from topo.repair import repair_wiring
+from topo.repair import repair_wiring, repair_written
 from topo.wiring import validate
 
 FAMILIES: dict[str, tuple] = {
@@ -116,19 +116,23 @@ def test_a_list_too_long_to_watch_step_by_step_still_says_who_is_cut_off() -> No
     assert repair.cut_off_after == 0
 
 
-def test_the_dearest_fault_comes_first() -> None:
-    """One cable of a bundle of four costs three quarters of a full leaf; a whole bundle of eight pairs one eighth."""
+def test_the_fault_that_loses_most_comes_first() -> None:
+    """A whole bundle of eight overloads 28 cables, one cable of a bundle of four the three left: that loses less."""
     design = topo.leaf_spine(leaves=16, spines=8, hosts_per_leaf=32, parallel=4)
     thin = np.flatnonzero((design.links.kind.is_any("scale_out")) & (design.link_a == design.select("leaf-03")[0]))
     absent = np.flatnonzero((design.links.kind.is_any("scale_out")) & (design.link_a == design.select("leaf-07")[0]))
     assert len(thin) == len(absent) == 32
     found = design.without(links=[int(thin[0]), *absent[:4].tolist()])
     repair = repair_wiring(found, design)
-    assert [step.theta for step in repair.steps] == sorted(step.theta for step in repair.steps)
-    assert repair.steps[0].enters[0].startswith("leaf-03")
-    # x/m for a thin pair and 1 - m/u for an absent one, of the traffic that leaves a leaf: 480 of 511 pairs.
-    assert repair.steps[0].theta == pytest.approx(3 / 4 * 511 / 480)
-    assert repair.steps[-1].theta == pytest.approx((1 - 4 / 32) * 511 / 480)
+    assert [step.enters[0].split()[0] for step in repair.steps] == ["leaf-07"] * 4 + ["leaf-03"]
+    whole, thin_pair = repair.steps[0], repair.steps[-1]
+    # What leaves a leaf of 32 hosts, 480 of 511 pairs, in cables: above 28 of them both ways; or an eighth of it above
+    # 3, down alone, as the leaf itself spreads over its 31. theta is what fits of it.
+    out = 32 * 480 / 511
+    assert whole.gives_gbps == pytest.approx(2 * 400 * (out - 28)) and whole.theta == pytest.approx(28 / out)
+    assert thin_pair.gives_gbps == pytest.approx(400 * (out / 8 - 3))
+    assert thin_pair.theta == pytest.approx(3 / (out / 8))
+    assert "In this order, what loses most Gb/s of an all-to-all first" in repair_written(repair)
 
 
 def test_exchanged_leaves_are_renamed_beside_the_other_faults() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topo.fabric import Fabric, LinkSet
-from topo.repair.moves import Job
+from topo.repair.moves import Job, slower
 from topo.wiring.cabling import KINDS, Cabling, port_words
 from topo.wiring.comparison import Comparison, NewCables, appended, with_laid
 from topo.wiring.finding import Finding
@@ -21,8 +21,6 @@ from topo.wiring.structure import boxes_of
 from topo.wiring.votes import refined
 
 __all__ = ["adapter_jobs", "loop_jobs", "port_jobs", "rename_jobs", "replace_jobs"]
-
-_SLACK = 1e-6
 
 
 def _alike(findings: Sequence[Finding], *codes: str) -> dict[str, int]:
@@ -54,7 +52,7 @@ def _planned_gbps(found: Fabric, design: Fabric) -> dict[int, float]:
     both = matched.comparison.both.links
     links = matched.found_links[matched.best.common[0]]
     rates = design.links.capacity_gbps[matched.planned_row[matched.best.common[1]]]
-    slow = both.capacity_gbps[links] < rates * (1 - _SLACK)
+    slow = slower(both.capacity_gbps[links], rates)
     return dict(zip(links[slow].tolist(), rates[slow].tolist(), strict=True))
 
 
@@ -71,7 +69,7 @@ def _usual_gbps(comparison: Comparison) -> dict[int, float]:
             continue
         values, times = np.unique(known, return_counts=True)
         usual = float(values[np.argmax(times)])
-        wanted |= dict.fromkeys(mine[rates[mine] < usual * (1 - _SLACK)].tolist(), usual)
+        wanted |= dict.fromkeys(mine[slower(rates[mine], np.array(usual))].tolist(), usual)
     return wanted
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from topo.errors import ParameterError
 from topo.fabric import FORWARDS_ALL, Fabric
 from topo.io.descriptions import natural_key
-from topo.repair.moves import Bench, Job, job_of, settled
+from topo.repair.moves import Bench, Job, job_of, replaced_after, settled, slower
 from topo.repair.targets import Target, growing_of, targets_of
 from topo.wiring.cabling import Cabling
 from topo.wiring.comparison import Comparison
@@ -21,9 +21,9 @@ from topo.wiring.matching import Laying, Matched, lay_over, matched_by_name
 
 __all__ = ["Plan", "planned_jobs"]
 
+_FEWEST = "no list has fewer for this target, |f| + |q| - m: every cable that can keep an end does"
 _SERVES = 0.5
 _WRONG = 0.25
-_SLACK = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,13 +69,13 @@ def planned_jobs(old: Fabric, new: Fabric) -> Plan:
     matched = lay_over(found, planned, laying, by_device=True)
     _expect_cables(found, planned, matched.n_common)
     both = matched.comparison.both
-    moves, removes, adds, how = _fewest(matched)
+    moves, removes, adds = _fewest(matched)
     bench = Bench(matched.comparison, by_device=True)
     operations = [Operation("move", f, q, "") for f, q in moves]
     operations += [Operation("remove", f, -1, "") for f in removes]
     operations += [Operation("add", -1, q, "") for q in adds]
     jobs = settled(bench, [job_of(bench, operation, 0) for operation in operations])
-    jobs += _too_slow(matched, new, jobs)
+    jobs += [*_too_slow(matched, new), *replaced_after(both, jobs)]
     is_new = np.arange(len(both.nodes)) >= len(old.nodes)
     used = np.zeros(len(both.nodes), bool)
     rows = np.flatnonzero(matched.comparison.planned)
@@ -85,7 +85,7 @@ def planned_jobs(old: Fabric, new: Fabric) -> Plan:
         matched.comparison, jobs, matched.n_common, len(found.links), len(planned.links),
         int((is_new & used & switch).sum()), max(0, len(new.endpoints) - len(old.endpoints)),
         len(old.nodes),
-        _targets(matched, found, planned), how, _notes(found, planned, laying, renamed), renamed,
+        _targets(matched, found, planned), _FEWEST, _notes(found, planned, laying, renamed), renamed,
     )  # fmt: skip
 
 
@@ -178,10 +178,7 @@ def _notes(found: Cabling, planned: Cabling, laying: Laying, renamed: Sequence[t
     return tuple(notes)
 
 
-_Rows = list[int]
-
-
-def _fewest(matched: Matched) -> tuple[list[tuple[int, int]], _Rows, _Rows, str]:
+def _fewest(matched: Matched) -> tuple[list[tuple[int, int]], list[int], list[int]]:
     """Moves (found row, planned row), rows to remove and to lay; the lower end of a moved cable stays where it can.
 
     Of each lower device as many surplus cables as it lacks others are moved. That is the largest matching whenever it
@@ -197,12 +194,10 @@ def _fewest(matched: Matched) -> tuple[list[tuple[int, int]], _Rows, _Rows, str]
         at = zip(best.moves.found.tolist(), best.moves.planned.tolist(), strict=True)
         moves = [(int(matched.found_links[i]), int(matched.planned_links[j])) for i, j in at]
     moved, filled = {row for row, _ in moves}, {row for _, row in moves}
-    how = "no list has fewer for this target, |f| + |q| - m: every cable that can keep an end does"
     return (
         moves,
         [row for row in rows_f.tolist() if row not in moved],
         [row for row in rows_q.tolist() if row not in filled],
-        how,
     )
 
 
@@ -220,23 +215,16 @@ def _by_low_end(fabric: Fabric, rows: NDArray[np.int64]) -> dict[int, list[int]]
     return {below: [row for _, row in sorted(mine)] for below, mine in grouped.items()}
 
 
-def _too_slow(matched: Matched, new: Fabric, jobs: Sequence[Job]) -> list[Job]:
-    """Cables that stay or move, but are planned faster, are replaced."""
+def _too_slow(matched: Matched, new: Fabric) -> list[Job]:
+    """Cables that stay where a faster one is planned are replaced."""
     links = matched.comparison.both.links
-    rates = links.capacity_gbps
-    moved = [
-        job._replace(kind="replace", left=job.entered, entered=-1)
-        for job in jobs
-        if job.kind == "move" and float(rates[job.found]) < job.gbps * (1 - _SLACK)
-    ]
     mine = matched.found_links[matched.best.common[0]]
     wanted = new.links.capacity_gbps[matched.planned_row[matched.best.common[1]]]
-    slow = np.flatnonzero(rates[mine] < wanted * (1 - _SLACK))
-    stay = [
+    slow = slower(links.capacity_gbps[mine], wanted)
+    return [
         Job("replace", row, row, int(links.port_a[row]), int(links.port_b[row]), -1, gbps, 0)
         for row, gbps in zip(mine[slow].tolist(), wanted[slow].tolist(), strict=True)
     ]
-    return stay + moved
 
 
 def _targets(matched: Matched, found: Cabling, planned: Cabling) -> list[Target]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from topo.fabric import FORWARDS_ALL, Fabric
 from topo.table import Array
@@ -21,7 +22,20 @@ from topo.wiring.cabling import port_words
 from topo.wiring.comparison import Comparison
 from topo.wiring.finding import Operation
 
-__all__ = ["Bench", "Job", "apply_jobs", "cable_text", "job_of", "n_jobs", "port_text", "settled"]
+__all__ = [
+    "Bench",
+    "Job",
+    "apply_jobs",
+    "cable_text",
+    "job_of",
+    "n_jobs",
+    "port_text",
+    "replaced_after",
+    "settled",
+    "slower",
+]
+
+_SLACK = 1e-6
 
 
 class Job(NamedTuple):
@@ -161,6 +175,28 @@ def settled(bench: Bench, jobs: Sequence[Job]) -> list[Job]:
             job = job._replace(entered=place(job.entered))
         result.append(job)
     return result
+
+
+def slower(gbps: Array, than: Array) -> NDArray[np.bool_]:
+    """Which rates are below others by more than rounding; unknown ones are not.
+
+    >>> slower(np.array([100.0, 400.0, np.nan]), np.array([400.0, 400.0, 400.0])).tolist()
+    [True, False, False]
+    """
+    below: NDArray[np.bool_] = gbps < than * (1 - _SLACK)
+    return below
+
+
+def replaced_after(fabric: Fabric, jobs: Sequence[Job]) -> list[Job]:
+    """A faster cable for each that moves to a place planned for one, at the ports where it then is."""
+    moves = [job for job in jobs if job.kind == "move"]
+    rates = fabric.links.capacity_gbps[[job.found for job in moves]]
+    late = slower(rates, np.array([job.gbps for job in moves]))
+    return [
+        job._replace(kind="replace", left=job.entered, entered=-1, hand=-1)
+        for job, is_slow in zip(moves, late.tolist(), strict=True)
+        if is_slow
+    ]
 
 
 def apply_jobs(comparison: Comparison, jobs: Iterable[Job], rows: Array | None = None) -> Fabric:

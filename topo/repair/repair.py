@@ -16,7 +16,7 @@ import numpy as np
 from topo.errors import ParameterError
 from topo.fabric import Fabric
 from topo.repair.besides import adapter_jobs, loop_jobs, port_jobs, rename_jobs, replace_jobs
-from topo.repair.moves import Bench, Job, apply_jobs, job_of, n_jobs, settled
+from topo.repair.moves import Bench, Job, apply_jobs, job_of, n_jobs, replaced_after, settled
 from topo.repair.order import Act, ordered
 from topo.repair.steps import Step, step_texts
 from topo.result import Result, Row, Standing, hidden
@@ -39,8 +39,6 @@ _WORDS = {
     "replace": "cables to replace",
     "rename": "devices to rename",
 }
-
-
 _FEWEST_ABSENT = 4
 _SHARE_ABSENT = 0.1
 """So large a part of the design's devices absent is a fabric not built up yet, and no fault of its cables."""
@@ -246,18 +244,8 @@ def _jobs(found: Fabric, design: Fabric | None, answer: Validation) -> tuple[Com
             jobs.append(job._replace(entered=enters))
     jobs += replace_jobs(comparison, answer.findings, (found, design))
     jobs += rename_jobs(found, design, answer.findings)
-    jobs += _too_slow(comparison, jobs)
+    jobs += replaced_after(comparison.both, jobs)
     return comparison, settled(bench, jobs) if design is None else jobs, notes
-
-
-def _too_slow(comparison: Comparison, jobs: Sequence[Job]) -> list[Job]:
-    """Cables that move to a place planned for a faster one are replaced there."""
-    rates = comparison.both.links.capacity_gbps
-    return [
-        Job("replace", job.found, job.planned, job.kept, job.entered, -1, job.gbps, job.fault)
-        for job in jobs
-        if job.kind == "move" and float(rates[job.found]) < job.gbps * (1 - 1e-6)
-    ]
 
 
 def _bound(answer: Validation, jobs: Sequence[Job], has_design: bool) -> tuple[int, str]:

@@ -13,7 +13,10 @@ from topo.repair.moves import Job, cable_text, port_text
 from topo.repair.order import Act
 from topo.units import format_gbps
 
-__all__ = ["NO_RACK", "Step", "Touch", "gives_text", "in_order", "step_texts", "touches_of"]
+__all__ = ["DOES", "NO_RACK", "Step", "Touch", "gives_text", "in_order", "step_texts", "touches_of"]
+
+DOES = {"out": "unplug", "in": "plug in", "change": "change", "name": "label"}
+"""What :attr:`Touch.does` means, for people."""
 
 NO_RACK = "no rack is stated"
 
@@ -23,10 +26,10 @@ class Step:
     """One line of the list, in the order to be done.
 
     ``kind`` is move, add, remove, replace, rename; or unplug (let the end hang) and plug (the end that hangs), which
-    together are one move. ``leaves`` and ``enters`` name ports. ``because`` is the fault; ``gives_gbps`` the rate that
-    the whole fault takes from an all-to-all on an otherwise right fabric, ``theta`` what it leaves of one (nan: not
-    priced). ``in_place`` counts planned cables in place afterwards, ``cut_off`` ends of hosts without a way to the
-    rest (-1: not looked at).
+    together are one move. ``leaves`` and ``enters`` name ports. ``because`` is the fault; ``gives_gbps`` what does not
+    get through, Gb/s over all cables, where all go on sending as much of an all-to-all as fits without the fault, and
+    ``theta`` the part at which it fits with it (nan: not priced). ``in_place`` counts planned cables in place
+    afterwards, ``cut_off`` ends of hosts without a way to the rest (-1: not looked at).
     """
 
     number: int
@@ -59,7 +62,7 @@ class Touch(NamedTuple):
 def in_order(steps: Sequence[Step]) -> str:
     """The heading of a list of steps: what orders them where faults are priced."""
     priced = any(not math.isnan(step.theta) for step in steps)
-    return "In this order" + (", what holds an all-to-all back most first" if priced else "")
+    return "In this order" + (", what loses most Gb/s of an all-to-all first" if priced else "")
 
 
 def gives_text(step: Step) -> str:

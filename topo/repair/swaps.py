@@ -12,7 +12,7 @@ import numpy as np
 from topo.fabric import FORWARDS_ALL, Fabric
 from topo.io.descriptions import natural_key
 from topo.output import plain
-from topo.repair.steps import NO_RACK, Step, Touch, gives_text, in_order
+from topo.repair.steps import DOES, NO_RACK, Step, Touch, gives_text, in_order
 from topo.result import Row
 from topo.view.text import escape_xml, plural
 
@@ -53,7 +53,6 @@ _EDGE = {
     "free": "#8c959f",
 }
 _SIGN = {"out": "-", "in": "+", "change": "="}
-_DOES = {"out": "unplug", "in": "plug in", "change": "change", "name": "label"}
 
 
 def swap_page(
@@ -143,7 +142,7 @@ def _device(fabric: Fabric, device: str, touches: Sequence[Touch]) -> str:
         port = f"port {one.port}" if one.port.isdecimal() else one.port
         lines.append(
             f"<tr><td><span class='box'></span></td><td class='n'>{one.step}</td><td class='k'>{escape_xml(port)}</td>"
-            f"<td class='k'>{_SIGN.get(one.does, '')} {_DOES[one.does]}</td><td>{escape_xml(one.text)}</td></tr>"
+            f"<td class='k'>{_SIGN.get(one.does, '')} {DOES[one.does]}</td><td>{escape_xml(one.text)}</td></tr>"
         )
     nodes = sorted({one.node for one in touches})
     pictures = [face(fabric, node, touches) for node in nodes if fabric.nodes.forwards[node] == FORWARDS_ALL]

@@ -12,7 +12,7 @@ from topo.errors import ParameterError
 from topo.output import csv_cell, plain
 from topo.repair.growth import Growth
 from topo.repair.repair import Repair
-from topo.repair.steps import Step, Touch, gives_text, in_order, touches_of
+from topo.repair.steps import DOES, NO_RACK, Step, Touch, gives_text, in_order, touches_of
 from topo.repair.swaps import swap_page
 from topo.result import Result
 from topo.view.text import plural, sentence
@@ -20,7 +20,6 @@ from topo.view.text import plural, sentence
 __all__ = ["growth_written", "repair_written", "steps_csv", "work_text"]
 
 _COLUMNS = ("done", "step", "rack", "device", "port", "do", "what", "because", "gives_back_gbps")
-_DOES = {"out": "unplug", "in": "plug in", "change": "change", "name": "label"}
 
 
 def steps_csv(steps: Sequence[Step], touches: Sequence[Touch]) -> str:
@@ -31,7 +30,7 @@ def steps_csv(steps: Sequence[Step], touches: Sequence[Touch]) -> str:
     writer.writerow(_COLUMNS)
     for one in touches:
         lost = gives[one.step]
-        texts = (one.rack, one.device, one.port, _DOES[one.does], one.text, one.because)
+        texts = (one.rack, one.device, one.port, DOES[one.does], one.text, one.because)
         writer.writerow(["", one.step, *map(csv_cell, texts), "" if math.isnan(lost) else f"{lost:.6g}"])
     return sheet.getvalue()
 
@@ -45,12 +44,12 @@ def work_text(answer: Result, steps: Sequence[Step], touches: Sequence[Touch], n
     for step in steps:
         lines.append(plain(f"  [ ] {step.number:>3}  {step.text}{_gives(step)}"))
     for rack, mine in groupby(touches, key=lambda one: one.rack):
-        lines += ["", plain(f"Rack {rack}" if not rack.startswith("no rack") else "By device")]
+        lines += ["", plain(f"Rack {rack}" if rack != NO_RACK else "By device")]
         for device, ports in groupby(mine, key=lambda one: one.device):
             lines.append(plain(f"  {device}"))
             for one in ports:
                 port = f"port {one.port}: " if one.port and one.does != "name" else ""
-                lines.append(plain(f"    [ ] step {one.step:>3}  {port}{_DOES[one.does]}; {one.text}"))
+                lines.append(plain(f"    [ ] step {one.step:>3}  {port}{DOES[one.does]}; {one.text}"))
     return "\n".join(lines) + "\n"
 
 
@@ -72,21 +71,8 @@ def repair_written(answer: Repair, format: str = "text") -> str:
 
     :raises ParameterError: another format.
     """
-    assert answer.comparison is not None
-    both = answer.comparison.both
-    touches = touches_of(both, answer.jobs, answer.acts, answer.steps)
-    notes = [sentence(text) for text in answer.assumptions]
     against = f" against {answer.against}" if answer.against else ""
-    if format == "html":
-        title = f"Repair of {answer.fabric}{against}"
-        return swap_page(title, _lead(answer), answer.rows(), both, answer.steps, touches, notes)
-    if format == "csv":
-        return steps_csv(answer.steps, touches)
-    if format == "json":
-        return answer.to_json() + "\n"
-    if format != "text":
-        raise ParameterError(f"there is no list in format {format!r}; use text, csv, json or html")
-    return work_text(answer, answer.steps, touches, answer.assumptions)
+    return _written(answer, format, f"Repair of {answer.fabric}{against}", _lead(answer))
 
 
 def growth_written(answer: Growth, format: str = "text") -> str:
@@ -100,13 +86,21 @@ def growth_written(answer: Growth, format: str = "text") -> str:
 
     :raises ParameterError: another format.
     """
+    lead = f"{plural(len(answer.steps), 'step')}; devices are those of {answer.new}."
+    return _written(answer, format, f"{answer.old} grows to {answer.new}", lead)
+
+
+def _written(answer: Repair | Growth, format: str, title: str, lead: str) -> str:
+    """The list in one of the four formats.
+
+    :raises ParameterError: another format.
+    """
     assert answer.comparison is not None
     both = answer.comparison.both
     touches = touches_of(both, answer.jobs, answer.acts, answer.steps)
     if format == "html":
-        lead = f"{plural(len(answer.steps), 'step')}; devices are those of {answer.new}."
         notes = [sentence(text) for text in answer.assumptions]
-        return swap_page(f"{answer.old} grows to {answer.new}", lead, answer.rows(), both, answer.steps, touches, notes)
+        return swap_page(title, lead, answer.rows(), both, answer.steps, touches, notes)
     if format == "csv":
         return steps_csv(answer.steps, touches)
     if format == "json":
