@@ -165,7 +165,7 @@ def test_a_run_and_counters_at_the_command_line(capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("collective", TAPERED, "--measured", "none.txt"), "none.txt: cannot be read"),
+        (("collective", TAPERED, "--measured", "none.txt"), "none.txt: no such file"),
         (("collective", TAPERED, "--measured", "other.txt"), "the run is of all_gather, but all_reduce is asked for"),
         (("collective", TAPERED, "--counters", "none.csv"), "none.csv: no such file"),
         (("collective", TAPERED, "--counters", "ports.csv"), "ports.csv:2: 'nobody' is no node of 'leaf-spine-2to1'"),

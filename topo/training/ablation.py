@@ -13,7 +13,7 @@ from topo.errors import ParameterError
 from topo.parts.accelerators import Accelerator, accelerator
 from topo.result import Result, Row, Standing
 from topo.training.answer import TrainingStep
-from topo.training.calibrate import Measured
+from topo.training.calibrate import Measured, least_squares
 from topo.training.step import training_step
 
 __all__ = ["ABLATIONS", "Ablation", "Ablations", "ablations"]
@@ -150,19 +150,15 @@ def ablations(points: Sequence[Measured], names: Sequence[str] | None = None) ->
 
 
 def _refitted(name: str, points: Sequence[Measured]) -> Ablation:
-    from scipy.optimize import minimize_scalar
-
     change, time = ABLATIONS[name]
     changed = [change(point) for point in points]
 
     def off(efficiency: float) -> NDArray[np.float64]:
         return np.array([_seconds(point, time, efficiency) / point.time_s - 1 for point in changed])
 
-    found = minimize_scalar(
-        lambda share: float((off(share) ** 2).sum()), bounds=(0.05, 1.0), method="bounded", options={"xatol": 1e-5}
-    )
-    errors = np.abs(off(float(found.x)))
-    return Ablation(name, float(found.x), float(errors.mean()), float(errors.max()))
+    efficiency = least_squares(off)
+    errors = np.abs(off(efficiency))
+    return Ablation(name, efficiency, float(errors.mean()), float(errors.max()))
 
 
 def _seconds(point: Measured, time: Time, efficiency: float) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,7 @@ from topo.training.plan import Plan
 from topo.training.rates import Interconnect
 from topo.training.step import training_step
 
-__all__ = ["Measured", "errors", "fit_efficiency", "left_out_errors", "predicted_s"]
+__all__ = ["Measured", "errors", "fit_efficiency", "least_squares", "left_out_errors", "predicted_s"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +50,18 @@ def fit_efficiency(points: Sequence[Measured]) -> float:
 
     :raises ParameterError: no points.
     """
-    from scipy.optimize import minimize_scalar
-
     if not points:
         raise ParameterError("nothing to fit on: no measured step is given")
+    return least_squares(lambda share: errors(points, share))
+
+
+def least_squares(off: Callable[[float], NDArray[np.float64]]) -> float:
+    """The efficiency from 0.05 to 1 at which the squares of what is ``off`` sum to least, to 1e-5."""
+    from scipy.optimize import minimize_scalar
+
     found = minimize_scalar(
-        lambda share: float((errors(points, share) ** 2).sum()), bounds=(0.05, 1.0), method="bounded",
-        options={"xatol": 1e-5},
-    )  # fmt: skip
+        lambda share: float((off(share) ** 2).sum()), bounds=(0.05, 1.0), method="bounded", options={"xatol": 1e-5}
+    )
     return float(found.x)
 
 

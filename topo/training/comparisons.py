@@ -98,7 +98,7 @@ def published_comparisons() -> PublishedComparisons:
     """All published points by series, each predicted with the one efficiency frozen that its series says.
 
     Megatron-LM's eight points of 2022 gave the A100's efficiency (fitted on all eight, so their errors flatter; see
-    :func:`~topo.training.calibrate.left_out_errors`) and have next to no network in them; the ten of 2021 and
+    :func:`~topo.training.calibrate.left_out_errors`) and reduce no gradients between hosts; the ten of 2021 and
     MegaScale's Megatron-LM column are predicted with it. MegaScale's own code and Llama 3 are each fitted on their
     smallest point. The linear scaling takes the smallest point of the same job: time x ranks (and TFLOP/s an
     accelerator) stay as they are. Sources are those of :mod:`topo.training.published`.

@@ -106,7 +106,7 @@ def parallelism(
     """Bytes, messages, ranks and place of every collective of a step, as means over the ranks.
 
     With A = 2 b s h / c the activations of a micro-batch and t, p, d, c, e the degrees, a rank sends per layer and
-    micro-batch: tensor 8 (all-reduce) or 10 (sequence parallel) elements b s h (t - 1)/t, 12 with full
+    micro-batch: tensor 8 (all-reduce) or 10 (sequence parallel) elements b s h (t - 1)/t, 4 more with full
     recomputation; context 2 s b h_kv/t (c - 1)/c forward, twice that backward; experts four all-to-alls of top_k A
     (e - 1)/e. Per boundary A (A/t with sequence parallelism or scatter-gather); gradients 2 (r - 1)/r of a rank's
     parameters over its r replicas, with sharded weights 3. ``domain`` ranks share scale-up links.

@@ -10,7 +10,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from topo.errors import FormatError, InputError, ParameterError
+from topo.errors import FormatError, ParameterError
+from topo.io.text import read_text
 from topo.result import Result, Row, Standing
 from topo.training.waterfall import Goodput
 
@@ -60,7 +61,7 @@ class NcclTests(Result):
 
 
 def read_nccl_tests(source: str | Path | Iterable[str], *, name: str | None = None) -> NcclTests:
-    """Read the text an nccl-tests program prints: a path, or its lines.
+    """Read the text an nccl-tests program prints: a path (``-`` reads standard input), or its lines.
 
     A data line starts with size and count, then type, operation and root where the program has them, and ends in
     time, algbw, busbw and errors, out of place and in place. Other lines become notes, with their number.
@@ -74,7 +75,7 @@ def read_nccl_tests(source: str | Path | Iterable[str], *, name: str | None = No
     :raises InputError: the file cannot be read, or is too large.
     :raises FormatError: no line is one of nccl-tests' results.
     """
-    path, text = _text(source)
+    path, text = _lines(source)
     label = name or path
     found, notes, ranks, collective = [], [], set[int](), ""
     for number, line in enumerate(text, start=1):
@@ -98,16 +99,11 @@ def read_nccl_tests(source: str | Path | Iterable[str], *, name: str | None = No
     return NcclTests(collective, len(ranks), tuple(found), tuple(notes))
 
 
-def _text(source: str | Path | Iterable[str]) -> tuple[str | None, list[str]]:
+def _lines(source: str | Path | Iterable[str]) -> tuple[str | None, list[str]]:
     if not isinstance(source, (str, Path)):
         return None, [str(line) for line in source]
-    path = Path(source)
-    try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise InputError(f"larger than {_MOST_BYTES:,} bytes; cut it to the run that is meant", path=str(path))
-        return str(path), path.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or error}", path=str(path)) from None
+    text, path = read_text(source, limit=_MOST_BYTES)
+    return path, text.splitlines()
 
 
 def _values(line: str, number: int) -> list[Measurement]:

@@ -79,7 +79,7 @@ def training_memory(model: ModelShape, plan: Plan) -> Memory:
     embedding = model.hidden * (model.vocabulary / plan.tensor + model.positions)
     p, v = plan.pipeline, plan.chunks
     under_way = min(p, plan.micro_batches) / p * (1 + (p - 1) / (p * v) if v > 1 else 1.0)
-    layers = model.layers + plan.spare_layers if plan.spare_layers else model.layers
+    layers = model.layers + plan.spare_layers
     moe = min(model.moe_layers, layers)
     of_layers = moe * layer_activation_bytes(model, plan, moe=True)
     of_layers += (layers - moe) * layer_activation_bytes(model, plan)

@@ -79,7 +79,8 @@ def _rate(
     if dimension == "pipeline" and plan.chunks > 1:
         # The last stage sends to the first one's next chunk.
         ranks = Ranks(np.concatenate([groups, groups[:, :1]], axis=1), ranks.host, 1, ranks.dropped)
-    phases = collective_phases(fabric, ranks, *_COLLECTIVE[dimension][:1], _SIZE, algorithm=_COLLECTIVE[dimension][1])
+    collective, algorithm = _COLLECTIVE[dimension]
+    phases = collective_phases(fabric, ranks, collective, _SIZE, algorithm=algorithm)
     times, _, _ = time_of_phases(fabric, phases, under, latency=False)
     if not np.isfinite(times).all():
         raise DisconnectedError(f"some {dimension} group has ranks without a path to each other on {fabric.name!r}")

@@ -16,16 +16,7 @@ from topo.result import Result, Row, Standing
 from topo.training.plan import Plan
 from topo.training.step import training_step
 
-__all__ = ["Scaling", "scaling_efficiency", "speedup_efficiency"]
-
-
-def speedup_efficiency(speedup: float, ranks: float) -> float:
-    """Speedup over ranks.
-
-    >>> round(100 * speedup_efficiency(600, 1024), 1)
-    58.6
-    """
-    return speedup / ranks
+__all__ = ["Scaling", "scaling_efficiency"]
 
 
 @dataclass(frozen=True)

@@ -58,8 +58,8 @@ def training_step(
     ``network`` in three numbers, from ``rates`` of each dimension, or from a ``placement`` (endpoint rows in rank
     order; all endpoints where None) on a ``fabric`` under ``routing``, ``wire`` and ``state``, by
     :func:`~topo.training.on_fabric.fabric_rates`. ``count`` is how model
-    operations are counted (:func:`~topo.training.flops.model_flops`). Model: eight measured iteration times within
-    6 %; see the tests for what else was compared.
+    operations are counted (:func:`~topo.training.flops.model_flops`). A model: eight measured iteration times within
+    4 %, fitted on them; :func:`~topo.training.comparisons.published_comparisons` lists all that it was held against.
 
     >>> plan = Plan(batch=64, tensor=8, pipeline=8, chunks=3, recompute="full", order=("tensor", "context", "data",
     ...             "pipeline"))
