@@ -46,9 +46,8 @@ def bisection_numbers(fabric: Fabric, missing: dict[str, str], seed: int) -> dic
     if untiered and len(fabric.switches) > _MOST_SEARCHED and not len(planes_of(fabric)):
         quick = tried(missing, "bisection", lambda: _quick_bisection(fabric))
         if quick is not None:
-            *values, how = quick
-            standing = Standing("exact" if values[0] == values[1] else "bracket", how)
-            return {**dict(zip(keys, values, strict=True)), "bisection_standing": standing}
+            standing = Standing("exact" if quick[0] == quick[1] else "bracket", quick[3])
+            return {**dict(zip(keys, quick[:3], strict=True)), "bisection_standing": standing}
     found: Bisection | None = tried(missing, "bisection", lambda: bisection_bandwidth(fabric, seed=seed))
     if found is None:
         return {**dict.fromkeys(keys), "bisection_standing": None}
