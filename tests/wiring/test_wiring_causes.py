@@ -74,7 +74,10 @@ def test_a_pod_cut_off_with_one_of_its_cables_elsewhere(pods: Fabric) -> None:
     (port_a if names[pods.link_a[mine[0]]].startswith("core") else port_b)[mine[0]] = free
     found = replace(pods, links=replace(pods.links, port_a=port_a, port_b=port_b)).without(links=mine[1:])
     answer = validate(found, pods, consequence=False)
-    assert sorted((one.code, len(one.lacks)) for one in answer.findings) == [("miswired", 1), ("planes-apart", 31)]
+    assert sorted((one.code, len(one.lacks), len(one.jobs)) for one in answer.findings) == [
+        ("miswired", 1, 1), ("planes-apart", 32, 31),
+    ]  # fmt: skip
+    assert answer.n_operations == 32
     (apart, moved) = sorted(answer.findings, key=lambda one: -len(one.lacks))
     assert apart.evidence.endswith("1 of them told with other findings")
     assert "with other findings this leaves 12 switches" in moved.evidence
@@ -105,6 +108,31 @@ def test_a_spine_without_any_leaf_is_told_without_a_design(pods: Fabric, as_it_i
     assert (one.code, one.place, len(one.lacks)) == ("pair-absent", "pod-2-spine-3", 16)
     (by_plan,) = validate(found, pods, bisection=False).findings
     assert one.lost_gbps == pytest.approx(by_plan.lost_gbps)
+
+
+def test_a_unit_without_uplinks_is_one_island_with_a_design_as_without() -> None:
+    """Its leaves are joined by their hosts alone; each has lost all its uplinks."""
+    design = topo.rail_optimized(32, rails=4, hosts_per_unit=8, radix=16)
+    gone = rows_between(design, "su-2-leaf", "spine")
+    by_plan = only(validate(design.without(links=gone), design, bisection=False))
+    by_rule = only(validate(design.without(links=gone), bisection=False))
+    assert by_plan.code == by_rule.code == "island"
+    assert by_plan.place.startswith("su-2-leaf-1, su-2-leaf-2") and len(by_plan.lacks) == len(gone) == 32
+    assert by_plan.price.cut_off == 32
+    assert by_plan.lost_gbps == pytest.approx(32 * 400 * (2 * 96 + 24) / 127)  # to and from others, and across rails
+
+
+def test_devices_that_share_cables_cost_what_all_theirs_do(pods: Fabric) -> None:
+    """A leaf and a spine of one pod away: each is priced as if it alone were, and every cable is laid once."""
+    leaf, spine = rows_between(pods, "pod-2-leaf-3", ""), rows_between(pods, "pod-2-spine-3", "")
+    both = validate(pods.without(links=sorted({*leaf, *spine})), pods, bisection=False)
+    told = {one.place: one for one in both.findings}
+    assert sum(len(one.jobs) for one in both.findings) == both.n_operations == len({*leaf, *spine})
+    for place, gone in (("pod-2-leaf-3", leaf), ("pod-2-spine-3", spine)):
+        alone = only(validate(pods.without(links=gone), pods, bisection=False))
+        assert told[place].lacks and len(told[place].lacks) == len(gone)
+        assert told[place].price[:3] == pytest.approx(alone.price[:3])
+    assert sum("2 of them told with other devices" in one.evidence for one in both.findings) == 1
 
 
 def test_a_leaf_without_uplinks_costs_the_whole_rate_of_its_hosts(pods: Fabric) -> None:

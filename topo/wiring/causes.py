@@ -8,26 +8,26 @@ symptoms, and the cause carries them: one finding, with all their cables, priced
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from topo.fabric import FORWARDS_ALL, Fabric, LinkSet
-from topo.io.infer_tiers import components
 from topo.io.port_names import place_of_port
 from topo.table import Array
 from topo.view.text import natural_key, plural
 from topo.wiring.comparison import Comparison, hosts_of
 from topo.wiring.finding import Finding, finding
-from topo.wiring.joined import Piece, pieces_of
+from topo.wiring.joined import Piece, parts_of, pieces_of
 from topo.wiring.kinds import named
 
 __all__ = ["carried"]
 
 _SYMPTOMS = ("missing", "device-missing", "pair-absent", "uplinks-fewer")
 _OF_A_DESIGN = ("missing", "device-missing")
+_PIECES = ("planes-apart", "island")
 _FEWEST = 3
 _FEWEST_OF_A_HOST = 2
 _SHOWN = 12
@@ -52,39 +52,46 @@ def carried(comparison: Comparison, findings: Sequence[Finding], *sides: Fabric)
     the racks.
     """
     told: list[Finding | None] = list(findings)
-    holder = {row: i for i, one in enumerate(findings) if _is_symptom(one) for row in one.lacks}
-    pieces = pieces_of(comparison)
-    for cause in sorted(_causes(comparison, pieces, sides), key=lambda one: -len(one.rows)):
+    holder = {row: i for i, one in enumerate(findings) for row in _own(one)}
+    pieces, islands = pieces_of(comparison), pieces_of(comparison, hosts_join=True)
+    for cause in sorted(_causes(comparison, pieces, islands, sides), key=lambda one: -len(one.rows)):
         mine = sorted({holder[row] for row in cause.rows if row in holder})
-        symptoms = [one for i in mine if (one := told[i]) is not None and cause.rows.issuperset(one.lacks)]
-        n = sum(len(one.lacks) for one in symptoms)
-        if len(symptoms) < 2 or n < len(cause.rows) * (_OF_A_PIECE if cause.code == "planes-apart" else 1):
+        symptoms = {i: one for i in mine if (one := told[i]) is not None and cause.rows >= _own(one)}
+        n = sum(len(_own(one)) for one in symptoms.values())
+        if len(symptoms) < 2 or n < len(cause.rows) * (_OF_A_PIECE if cause.code in _PIECES else 1):
             continue
-        for i in mine:
-            if told[i] in symptoms:
-                told[i] = None
-        told[mine[0]] = _as_cause(comparison, cause, symptoms)
-        for row in cause.rows & holder.keys():
-            holder[row] = mine[0]
-    piece_of = {row: piece for piece in pieces for row in piece.rows}
+        if cause.code == "island" and not _is_of_a_design(symptoms.values()):
+            continue  # without a design it is found as such, and carries them below
+        for i in symptoms:
+            told[i] = None
+        first = min(symptoms)
+        told[first] = _as_cause(comparison, cause, list(symptoms.values()))
+        for row in _own(told[first]):
+            holder[row] = first
+    piece_of = {row: piece for piece in (*islands, *pieces) for row in piece.rows}
     return _with_islands(comparison, [_tearing(one, piece_of) for one in told if one is not None])
 
 
-def _is_symptom(one: Finding) -> bool:
-    return one.code in _SYMPTOMS and not one.extra
+def _own(one: Finding | None) -> set[int]:
+    """The cables whose laying the finding tells, none where it tells anything else."""
+    if one is None or one.code not in (*_SYMPTOMS, *_PIECES) or one.extra:
+        return set()
+    return {job.planned for job in one.operations}
+
+
+def _is_of_a_design(symptoms: Iterable[Finding]) -> bool:
+    return any(one.code in _OF_A_DESIGN for one in symptoms)
 
 
 def _as_cause(comparison: Comparison, cause: _Cause, symptoms: Sequence[Finding]) -> Finding:
-    """The finding of the cause: all cables of its symptoms, each pair named."""
-    lacks = tuple(row for one in symptoms for row in one.lacks)
-    said = f"none of {cause.whose} is there: {_pairs_said(comparison, lacks)}"
-    elsewhere = len(cause.rows) - len(lacks)
-    said += f"; {elsewhere:,} of them told with other findings" if elsewhere else ""
-    of_design = any(one.code in _OF_A_DESIGN for one in symptoms)
-    code = cause.code if of_design or cause.code == "planes-apart" else symptoms[0].code
+    """The finding of the cause: what it costs is that of all its cables; its jobs are those of its symptoms."""
+    said = f"none of {cause.whose} is there: {_pairs_said(comparison, sorted(cause.rows))}"
     operations = tuple(job for one in symptoms for job in one.operations)
+    elsewhere = len(cause.rows) - len({job.planned for job in operations})
+    said += f"; {elsewhere:,} of them told with other findings" if elsewhere else ""
+    code = cause.code if _is_of_a_design(symptoms) or cause.code in _PIECES else symptoms[0].code
     at = symptoms[0].source, symptoms[0].line
-    return finding(code, cause.place, said, at=at, operations=operations, lacks=lacks)
+    return finding(code, cause.place, said, at=at, operations=operations, lacks=tuple(sorted(cause.rows)))
 
 
 def _pairs_said(comparison: Comparison, rows: Sequence[int]) -> str:
@@ -104,11 +111,14 @@ def _pairs_said(comparison: Comparison, rows: Sequence[int]) -> str:
     return ", ".join(said[:_SHOWN]) + more
 
 
-def _causes(comparison: Comparison, pieces: Sequence[Piece], sides: Sequence[Fabric]) -> Iterator[_Cause]:
+def _causes(
+    comparison: Comparison, pieces: Sequence[Piece], islands: Sequence[Piece], sides: Sequence[Fabric]
+) -> Iterator[_Cause]:
     """Every cause that would explain cables that lack, what is told most simply first."""
-    for piece in pieces:
-        whose = f"the {len(piece.rows):,} planned cables from {piece.text} to the rest"
-        yield _Cause("planes-apart", piece.place, frozenset(piece.rows), whose)
+    for code, parts in zip(_PIECES, (pieces, islands), strict=True):
+        for piece in parts:
+            whose = f"the {len(piece.rows):,} planned cables from {piece.text} to the rest"
+            yield _Cause(code, piece.place, frozenset(piece.rows), whose)
     yield from _hosts(comparison)
     yield from _towards_a_tier(comparison)
     yield from _units(comparison)
@@ -208,7 +218,7 @@ def _racks(comparison: Comparison, sides: Sequence[Fabric]) -> Iterator[_Cause]:
 def _tearing(one: Finding, piece_of: Mapping[int, Piece]) -> Finding:
     """The finding, saying which part is cut off by it, alone or with others; ``piece_of`` is that of each cable."""
     piece = next((piece_of[row] for row in one.lacks if row in piece_of), None)
-    if piece is None or one.code == "planes-apart":
+    if piece is None or one.code in _PIECES:
         return one
     how = "this leaves" if set(piece.rows) <= set(one.lacks) else "with other findings this leaves"
     return replace(one, evidence=f"{one.evidence}; {how} {piece.text} cut off from the rest")
@@ -220,7 +230,7 @@ def _with_islands(comparison: Comparison, findings: Sequence[Finding]) -> list[F
         return list(findings)
     names = comparison.both.nodes.name.tolist()
     row_of = dict(zip(reversed(names), reversed(range(len(names))), strict=True))
-    part = _parts_with_hosts(comparison)
+    part = parts_of(comparison, comparison.found, hosts_join=True)
     joining: dict[int, list[int]] = defaultdict(list)
     for i, one in enumerate(findings):
         for p in _parts_joined(comparison, one, part, row_of):
@@ -266,20 +276,9 @@ def _island(comparison: Comparison, island: Finding, symptoms: Sequence[Finding]
     return finding("island", island.place, said, at=at, operations=operations, lacks=lacks, lost_gbps=island.lost_gbps)
 
 
-def _parts_with_hosts(comparison: Comparison) -> NDArray[np.int64]:
-    """Part of each node as found, adapters of one host joined."""
-    fabric = comparison.both
-    n = len(fabric.nodes)
-    host = fabric.nodes.host.codes.astype(np.int64)
-    held = np.flatnonzero(host >= 0)
-    a = np.concatenate([fabric.link_a[comparison.found], held])
-    b = np.concatenate([fabric.link_b[comparison.found], n + host[held]])
-    return components(n + len(fabric.nodes.host.labels), a, b)[:n]
-
-
 def _parts_joined(comparison: Comparison, one: Finding, part: Array, row_of: Mapping[str, int]) -> list[int]:
     """The parts that each cable of a finding would join to others; that of a switch that should have uplinks."""
-    if not _is_symptom(one):
+    if one.code not in _SYMPTOMS or one.extra:
         return []
     fabric, rows = comparison.both, np.array(one.lacks, np.int64)
     if not rows.size:

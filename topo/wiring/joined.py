@@ -17,7 +17,7 @@ from topo.wiring.comparison import Comparison
 from topo.wiring.finding import Finding
 from topo.wiring.kinds import named
 
-__all__ = ["Piece", "n_parts", "pieces_of", "touching"]
+__all__ = ["Piece", "n_parts", "parts_of", "pieces_of", "touching"]
 
 _STRAYS = ("pair-unexpected", "same-tier-link", "tier-skip-link", "unplanned")
 
@@ -40,14 +40,14 @@ def touching(comparison: Comparison, findings: Sequence[Finding]) -> list[Findin
     Parts are those that cables between switches join; hosts join nothing here: rails and planes meet in them.
     """
     between = _between(comparison)
-    planned = _parts(comparison, between & comparison.planned)
+    planned = parts_of(comparison, between & comparison.planned)
     return [_touching(comparison, planned, between, one) for one in findings]
 
 
 def n_parts(comparison: Comparison, there: NDArray[np.bool_]) -> int:
     """Parts of two switches or more that cables between switches join, with just the cables ``there`` (a mask)."""
     full = comparison.both.nodes.forwards == FORWARDS_ALL
-    part = _parts(comparison, _between(comparison) & there)
+    part = parts_of(comparison, _between(comparison) & there)
     return int((np.bincount(part[full]) > 1).sum()) if full.any() else 0
 
 
@@ -58,9 +58,16 @@ def _between(comparison: Comparison) -> NDArray[np.bool_]:
     return between
 
 
-def _parts(comparison: Comparison, mask: NDArray[np.bool_]) -> NDArray[np.int64]:
+def parts_of(comparison: Comparison, mask: NDArray[np.bool_], *, hosts_join: bool = False) -> NDArray[np.int64]:
+    """Part of each node that the cables of a mask join, and the adapters of one host too if ``hosts_join``."""
     fabric = comparison.both
-    return components(len(fabric.nodes), fabric.link_a[mask], fabric.link_b[mask])
+    a, b, n = fabric.link_a[mask], fabric.link_b[mask], len(fabric.nodes)
+    if not hosts_join:
+        return components(n, a, b)
+    host = fabric.nodes.host.codes.astype(np.int64)
+    held = np.flatnonzero(host >= 0)
+    size = n + len(fabric.nodes.host.labels)
+    return components(size, np.concatenate([a, held]), np.concatenate([b, n + host[held]]))[:n]
 
 
 def _touching(comparison: Comparison, part: NDArray[np.int64], between: NDArray[np.bool_], one: Finding) -> Finding:
@@ -83,16 +90,20 @@ def _touching(comparison: Comparison, part: NDArray[np.int64], between: NDArray[
     return replace(one, evidence=said)
 
 
-def pieces_of(comparison: Comparison) -> list[Piece]:
+def pieces_of(comparison: Comparison, *, hosts_join: bool = False) -> list[Piece]:
     """What fell off each plane that should be one: all its parts of two switches or more but the largest.
 
-    As many parts as planned, with other members, are none: cables that are exchanged say so themselves.
+    With ``hosts_join`` what fell off altogether: leaves that serve adapters of one host are of one part. As many parts
+    as planned, with other members, are none: cables that are exchanged say so themselves.
     """
     fabric, between = comparison.both, _between(comparison)
     torn = between & comparison.planned & ~comparison.found
     if not torn.any():
         return []
-    planned, found = (_parts(comparison, between & mask) for mask in (comparison.planned, comparison.found))
+    joining = np.ones(len(between), bool) if hosts_join else between
+    planned, found = (
+        parts_of(comparison, joining & mask, hosts_join=hosts_join) for mask in (comparison.planned, comparison.found)
+    )
     rows = np.flatnonzero(between & comparison.planned)
     nodes = np.unique(np.concatenate([fabric.link_a[rows], fabric.link_b[rows]]))
     pairs, piece, size = np.unique(

@@ -192,11 +192,12 @@ def _say_devices(matched: Matched, links: list[int], findings: list[Finding], *,
     whole = ~agrees & ~has_other & (times >= _FEWEST)
     taken: set[int] = set()
     for device in sorted(np.flatnonzero(whole).tolist(), key=lambda one: -times[one]):
-        mine = [int(row) for row in rows[(a == device) | (b == device)] if int(row) not in taken]
+        every = rows[(a == device) | (b == device)].tolist()
+        mine = [row for row in every if row not in taken]
         if len(mine) < _FEWEST:
             continue
         taken.update(mine)
-        findings.append(_device_finding(matched, box, device, mine, lacking))
+        findings.append(_device_finding(matched, device, every, mine, lacking))
     return [link for link in links if link not in taken]
 
 
@@ -208,19 +209,21 @@ def _boxes(matched: Matched) -> tuple[int, Array]:
     return n + len(nodes.host.labels), np.where(host >= 0, n + host, np.arange(n))
 
 
-def _device_finding(matched: Matched, box: Array, device: int, links: list[int], lacking: bool) -> Finding:
+def _device_finding(matched: Matched, device: int, every: list[int], mine: list[int], lacking: bool) -> Finding:
+    """One finding of a box: what it costs is that of all its cables; its jobs are those not told with another box."""
     fabric = matched.comparison.both
     n = len(fabric.nodes)
     name = str(fabric.nodes.host.labels[device - n] if device >= n else fabric.nodes.name[device])
     code = "device-missing" if lacking else "device-extra"
     said = (
-        f"none of its {len(links):,} planned cables is there" if lacking else f"no plan has its {len(links):,} cables"
+        f"none of its {len(every):,} planned cables is there" if lacking else f"no plan has its {len(every):,} cables"
     )
-    said += f"; first {_text(matched, links[0])}"
-    kind = "add" if lacking else "remove"
-    operations = _whole(matched, links, kind)
-    rows = tuple(links)
-    return finding(code, name, said, at=_at(matched, links[0]), operations=operations,
+    said += f"; first {_text(matched, mine[0])}"
+    elsewhere = len(every) - len(mine)
+    said += f"; {elsewhere:,} of them told with other devices" if elsewhere else ""
+    operations = _whole(matched, mine, "add" if lacking else "remove")
+    rows = tuple(every)
+    return finding(code, name, said, at=_at(matched, mine[0]), operations=operations,
                    lacks=rows if lacking else (), extra=() if lacking else rows)  # fmt: skip
 
 
