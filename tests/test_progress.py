@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import topo
-from topo.progress import Course, counted, part, steps, watched
+from topo.progress import Course, counted, part, solving, steps, watched
 from topo.sweep import sweep
 
 
@@ -53,6 +53,36 @@ def test_nothing_is_kept_where_nobody_watches() -> None:
         assert list(steps([1, 2, 3])) == [1, 2, 3]
     with watched() as course:
         assert list(steps([])) == [] and course.share == 0.0 and course.left_s() is None
+
+
+def test_a_single_run_is_named_with_its_size_and_promises_no_time() -> None:
+    seen = []
+    with watched() as course:
+        with part("whole", 0.5), solving("program of 3 flows") as told:
+            seen.append((course.share, course.doing, course.left_s()))
+            told("2 % apart")
+            seen.append((course.share, course.doing, course.left_s()))
+        with pytest.raises(ZeroDivisionError), solving("fails"):
+            seen.append(1 / 0)
+        assert course.share == pytest.approx(0.5) and course.doing == ""
+    assert seen == [(0.0, "program of 3 flows", None), (0.0, "2 % apart: program of 3 flows", None)]
+    with solving("nobody watches") as told:
+        told("nothing")
+
+
+def test_solvers_say_what_they_solve(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(Course, "__setattr__", lambda self, key, value: (
+        told.append(value) if key == "doing" else None, object.__setattr__(self, key, value)))  # fmt: skip
+    fabric = topo.jellyfish(16, 5, 3, seed=3)
+    with watched():
+        topo.throughput(fabric, topo.traffic.permutation(fabric, seed=1), routing="optimal")
+    assert any(line.startswith("linear program of ") for line in told)
+    monkeypatch.setattr("topo.analysis.throughput.optimal.MOST_VARIABLES", 0)
+    with watched():
+        topo.throughput(fabric, topo.traffic.permutation(fabric, seed=1), routing="optimal", accuracy=1e-4)
+    gaps = [line for line in told if line.startswith("bounds ") and ": certified descent over " in line]
+    assert gaps and "step 50 of at most " in gaps[0]
 
 
 def test_the_time_left_is_that_of_the_rate_so_far(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
-__all__ = ["Course", "counted", "part", "steps", "watched"]
+__all__ = ["Course", "counted", "part", "solving", "steps", "watched"]
 
 _Item = TypeVar("_Item")
 
@@ -90,6 +90,29 @@ def part(doing: str, until: float) -> Iterator[None]:
         yield
     finally:
         course.leave(before)
+
+
+@contextmanager
+def solving(what: str) -> Iterator[Callable[[str], None]]:
+    """Name a single piece of work that cannot tell how far it is, a solver's run: the share stands still meanwhile.
+
+    ``what`` says what is solved and its size. What is yielded takes what is known on the way, as how far bounds are
+    apart; that is said first, as a line may be cut short.
+
+    >>> with watched() as course, solving("linear program of 40 flows") as told:
+    ...     told("2 % apart")
+    ...     print(course.share, course.doing)
+    0.0 2 % apart: linear program of 40 flows
+    """
+    course = _course.get()
+    if course is None:
+        yield lambda known: None
+        return
+    before, course.doing = course.doing, what
+    try:
+        yield lambda known: setattr(course, "doing", f"{known}: {what}")
+    finally:
+        course.doing = before
 
 
 def steps(items: Collection[_Item], doing: str = "") -> Iterator[_Item]:

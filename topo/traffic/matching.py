@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from topo.errors import ParameterError
 from topo.fabric import Fabric, Selector, State
+from topo.progress import solving
 from topo.table import Array
 from topo.traffic.demand import Demand
 from topo.traffic.distance import LeafGroups, leaf_groups
@@ -123,7 +124,8 @@ def _by_linear_program(hops: Array, count: Array) -> tuple[NDArray[np.int64], fl
     n = len(count)
     one = np.ones((1, n))
     sums: Any = vstack([kron(eye_array(n), one), kron(one, eye_array(n))]).tocsr()
-    answer: Any = linprog(-hops.ravel(), A_eq=sums, b_eq=np.concatenate([count, count]), method="highs-ds")
+    with solving(f"linear program of {n * n:,} pairs of leaves"):
+        answer: Any = linprog(-hops.ravel(), A_eq=sums, b_eq=np.concatenate([count, count]), method="highs-ds")
     if answer.status != 0:
         raise ArithmeticError(f"the matching of leaves was not solved: {answer.message}")
     # A vertex of the transport polytope is whole where supply and demand are.

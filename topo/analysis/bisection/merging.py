@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from topo.analysis.bisection.blocks import BlockTree
 from topo.analysis.bisection.knapsack import Charges, Split, TreeCost
+from topo.progress import solving
 from topo.table import Array
 
 __all__ = ["cheapest_labels"]
@@ -32,9 +33,10 @@ def cheapest_labels(tree: BlockTree, kappa: Array, targets: Sequence[int], charg
     if charges is not None and len(tree.bases.class_of_unit) > _MOST_TOLD_APART:
         charges = _flattened(tree, charges)
     merged = _merged(tree, kappa, charges)
-    if merged is None:
-        return TreeCost(tree, kappa, targets, charges).solve()
-    return merged.expanded(TreeCost(merged.small, merged.kappa, targets, merged.charges).solve())
+    with solving(f"cheapest sides of {len(tree.parent):,} units and blocks of switches"):
+        if merged is None:
+            return TreeCost(tree, kappa, targets, charges).solve()
+        return merged.expanded(TreeCost(merged.small, merged.kappa, targets, merged.charges).solve())
 
 
 def _tracked(tree: BlockTree, charges: Charges | None) -> Array:

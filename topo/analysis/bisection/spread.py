@@ -7,6 +7,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from topo.analysis.bisection.problem import Problem
+from topo.progress import solving
 from topo.table import Array
 
 __all__ = ["spectral_bound", "uniform_bound", "uniform_loads"]
@@ -31,7 +32,8 @@ def uniform_bound(problem: Problem, smaller: int) -> float:
         return 0.0
     # What is joined to no endpoint, as parts of a host whose links are not looked at, takes no part.
     capacity, weight = capacity[mine][:, mine], weight[mine]
-    loads = uniform_loads(capacity, weight)
+    with solving(f"uniform traffic over {len(weight):,} switches"):
+        loads = uniform_loads(capacity, weight)
     busy = loads > 0
     if not busy.any():
         return access_gbps * smaller if np.isfinite(access_gbps) else 0.0
@@ -106,7 +108,8 @@ def spectral_bound(problem: Problem, smaller: int) -> float:
     rate = float(access.data.min())
     switches = adjacency[n_units:, n_units:].toarray()
     laplacian = np.diag(switches.sum(axis=1)) - switches
-    values = np.linalg.eigvalsh(laplacian)
+    with solving(f"eigenvalues over {n:,} switches"):
+        values = np.linalg.eigvalsh(laplacian)
     second = max(0.0, float(values[1]) - 1e-9 * float(values[-1]))
     k = np.arange(n + 1)
     fewest, most = (np.concatenate([[0], np.cumsum(order)]) for order in (hosts, hosts[::-1]))

@@ -18,6 +18,7 @@ from topo.analysis.flow import common_unit, merged_arcs
 from topo.errors import DisconnectedError, ParameterError
 from topo.fabric import FORWARDS_NOTHING, Fabric, State, expect_fabric
 from topo.network import Network
+from topo.progress import steps
 from topo.result import Result, Row, Standing, hidden
 from topo.symmetry import symmetry
 from topo.table import Array
@@ -93,7 +94,7 @@ def gather_rate(
     scale = exact.scale
     edges = np.concatenate([np.stack([arcs.row, arcs.col], 1), np.stack([np.full(len(rank), n), rank], 1)])
     graph = igraph.Graph(n=n + 1, edges=edges, directed=True) if len(wanted) else None
-    for target in wanted.tolist():
+    for target in steps(wanted.tolist(), "flows to each rank"):
         while True:
             feed = float(x) / scale * shards[rank]
             assert graph is not None

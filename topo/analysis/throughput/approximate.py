@@ -19,7 +19,9 @@ from numpy.typing import NDArray
 
 from topo.analysis.throughput.bounds import length_theta
 from topo.analysis.throughput.problem import Problem
+from topo.progress import solving
 from topo.table import Array
+from topo.units import format_number
 
 __all__ = ["MOST_FLOWS", "Approximation", "approximate", "usage_of"]
 
@@ -53,16 +55,19 @@ def approximate(
     limit = max(2 * _CHECK, min(most_steps, _MOST_WORK // len(descent.flows)))
     best = descent.bounds(descent.flows, descent.prices)
     step = 0
-    while step < limit and best.theta_lower < min(best.theta_upper, known_upper) * (1 - accuracy):
-        for _ in range(_CHECK):
-            descent.step()
-        step += _CHECK
-        now = descent.bounds(descent.flows, descent.prices)
-        mean = descent.bounds(descent.total_flows / descent.count, descent.total_prices / descent.count)
-        for other in (now, mean):
-            best = _better(best, other, step)
-        if descent.count >= max(2 * _CHECK, int(0.4 * step)):
-            descent.restart(to_mean=mean.theta_upper / mean.theta_lower < now.theta_upper / now.theta_lower)
+    with solving(f"certified descent over {len(descent.flows):,} flows") as told:
+        while step < limit and best.theta_lower < min(best.theta_upper, known_upper) * (1 - accuracy):
+            for _ in range(_CHECK):
+                descent.step()
+            step += _CHECK
+            now = descent.bounds(descent.flows, descent.prices)
+            mean = descent.bounds(descent.total_flows / descent.count, descent.total_prices / descent.count)
+            for other in (now, mean):
+                best = _better(best, other, step)
+            apart = 100 * max(0.0, 1 - best.theta_lower / min(best.theta_upper, known_upper))
+            told(f"bounds {format_number(apart, 2)} % apart, step {step:,} of at most {limit:,}")
+            if descent.count >= max(2 * _CHECK, int(0.4 * step)):
+                descent.restart(to_mean=mean.theta_upper / mean.theta_lower < now.theta_upper / now.theta_lower)
     return best
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topo.analysis.throughput.problem import Problem
+from topo.progress import solving
 
 __all__ = ["MOST_VARIABLES", "solve_linear"]
 
@@ -40,14 +41,15 @@ def solve_linear(problem: Problem) -> tuple[NDArray[np.float64], NDArray[np.floa
     limits: Any = coo_array((np.ones(int(on.sum())), (of[on], column[on])), shape=(len(places.capacity), count + 1))
     cost = np.zeros(count + 1)
     cost[-1] = -1
-    answer: Any = linprog(
-        cost,
-        A_ub=limits.tocsr(),
-        b_ub=places.capacity / unit,
-        A_eq=balance,
-        b_eq=np.zeros(balance.shape[0]),
-        method="highs",
-    )
+    with solving(f"linear program of {count:,} flows under {balance.shape[0] + limits.shape[0]:,} conditions"):
+        answer: Any = linprog(
+            cost,
+            A_ub=limits.tocsr(),
+            b_ub=places.capacity / unit,
+            A_eq=balance,
+            b_eq=np.zeros(balance.shape[0]),
+            method="highs",
+        )
     if answer.status != 0:
         raise ArithmeticError(f"the linear program of the optimal flow was not solved: {answer.message}")
     return np.maximum(answer.x[:-1], 0) * unit, np.maximum(-answer.ineqlin.marginals, 0)
