@@ -41,8 +41,13 @@ def _leaf_spine_rates(generator: np.random.Generator) -> float:
             spine, cable = divmod(int(generator.integers(2 * spines)), 2)
             path += [("up", source // hosts, spine, cable), ("down", sink // hosts, spine, int(generator.integers(2)))]
         links.append(path)
-    rate, left = np.zeros(n), dict.fromkeys((link for path in links for link in path), 1.0)
-    rising = set(range(n))
+    return _filled_up(links)
+
+
+def _filled_up(links: list[list[tuple[object, ...]]]) -> float:
+    """Mean rate of flows over links of rate 1: all rise together until a link is full, then the flows over it stay."""
+    rate, left = np.zeros(len(links)), dict.fromkeys((link for path in links for link in path), 1.0)
+    rising = set(range(len(links)))
     while rising:
         over = Counter(link for flow in rising for link in links[flow])
         step = min(left[link] / count for link, count in over.items())
@@ -54,6 +59,61 @@ def _leaf_spine_rates(generator: np.random.Generator) -> float:
             if any(link in full for link in links[flow]):
                 rising.discard(flow)
     return float(rate.mean())
+
+
+def _hashed_rates(fabric: topo.Fabric, draws: int) -> list[float]:
+    """Mean rates of random permutations where every switch draws one of the cables on a way of least cost, by networkx.
+
+    A cable between two groups of a dragonfly costs 3, so that ways are local, global, local.
+    """
+    ends, pods = fabric.endpoints.tolist(), fabric.nodes.pod.codes
+    home: dict[int, int] = {}
+    cables: dict[tuple[int, int], list[int]] = {}
+    graph = networkx.Graph()
+    for key, (a, b) in enumerate(zip(fabric.link_a.tolist(), fabric.link_b.tolist(), strict=True)):
+        if fabric.nodes.is_endpoint[a] or fabric.nodes.is_endpoint[b]:
+            home |= {a: b} if fabric.nodes.is_endpoint[a] else {b: a}
+            continue
+        for pair in ((a, b), (b, a)):
+            cables.setdefault(pair, []).append(key)
+        graph.add_edge(a, b, cost=3 if pods[a] >= 0 and pods[a] != pods[b] else 1)
+    far = dict(networkx.all_pairs_dijkstra_path_length(graph, weight="cost"))
+    found = []
+    for seed in range(draws):
+        generator = np.random.default_rng(seed)
+        to = generator.permutation(len(ends))
+        while (to == np.arange(len(ends))).any():
+            to = generator.permutation(len(ends))
+        links: list[list[tuple[object, ...]]] = []
+        for source, sink in enumerate(to.tolist()):
+            at, last = home[ends[source]], home[ends[sink]]
+            path: list[tuple[object, ...]] = [("out", source), ("in", sink)]
+            while at != last:
+                ways = [head for head in graph[at] if far[head][last] == far[at][last] - graph[at][head]["cost"]]
+                hops = [(at, head, key) for head in ways for key in cables[at, head]]
+                taken = hops[int(generator.integers(len(hops)))]
+                path.append(taken)
+                at = taken[1]
+            links.append(path)
+        found.append(_filled_up(links))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("family", "n", "asked"),
+    [
+        ("three tiers", 128, {"radix": 8, "rails": 4}),
+        ("dragonfly", 256, {"radix": 12, "rails": 4}),
+        ("torus", 256, {"radix": 12, "rails": 4}),
+    ],
+)
+def test_hashed_rates_by_drawing_the_hashes_anew(family: str, n: int, asked: dict[str, int]) -> None:
+    fabric = FAMILIES[family](Requirements(accelerators=n, **asked)).build()
+    one = numbers_of(fabric)
+    draws = _hashed_rates(fabric, 3072 // n)
+    wide = one.hashed_margin + 3 * np.std(draws, ddof=1) / math.sqrt(len(draws))
+    assert one.hashed_share == pytest.approx(np.mean(draws), abs=wide)
+    assert wide < 0.03
 
 
 def test_a_leaf_spine_of_1024_by_hand() -> None:

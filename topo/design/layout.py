@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from topo.design.boxes import Boxes
-from topo.design.cells import Cell, cells_of
+from topo.design.cells import cells_of
 from topo.design.filling import Filled, expect_fit, fill
 from topo.design.rules import RackRules
 from topo.errors import ParameterError
 from topo.table import Array
 
-__all__ = ["Layout", "lay_out", "least_power_kw"]
+__all__ = ["UNIT_M", "Layout", "lay_out", "least_power_kw", "row_letters"]
 
 UNIT_M = 0.04445
 """Height of a rack unit, EIA-310."""
@@ -40,7 +40,6 @@ class Layout:
     of_box: NDArray[np.int64]
     unit: NDArray[np.int64]
     rules: RackRules
-    notes: tuple[str, ...] = field(default=())
 
     @property
     def n_racks(self) -> int:
@@ -72,7 +71,6 @@ def lay_out(boxes: Boxes, rules: RackRules, optics_kw: Array) -> Layout:
     power = boxes.power_kw + optics_kw
     expect_fit(boxes, rules, power)
     cells, middle = cells_of(boxes, rules, power)
-    before: list[Filled] = []
     blocks = [fill(boxes, rules, power, cell) for cell in cells]
     spines = [filled for cell in middle for filled in fill(boxes, rules, power, cell)]
     half = sum(map(len, blocks)) / 2 if rules.spine == "middle" else np.inf
@@ -83,10 +81,9 @@ def lay_out(boxes: Boxes, rules: RackRules, optics_kw: Array) -> Layout:
             spines = []
         placed.append(block)
     placed += [spines] if spines else []
-    before = [filled for block in placed for filled in block]
-    most = rules.hall.most_racks
-    if most is not None and len(before) > most:
-        raise ParameterError(_too_few(boxes, rules, power, len(before), most))
+    needed, most = sum(map(len, placed)), rules.hall.most_racks
+    if most is not None and needed > most:
+        raise ParameterError(_too_few(boxes, rules, power, needed, most))
     return _on_the_floor(boxes, rules, placed)
 
 
@@ -182,6 +179,3 @@ def row_letters(row: int) -> str:
         row, digit = divmod(row - 1, 26)
         text = chr(ord("A") + digit) + text
     return text
-
-
-__all__ += ["Cell", "row_letters"]

@@ -135,4 +135,6 @@ def _refuse_one_place(fixed: dict[str, tuple[int, int]], path: str) -> None:
         other = taken.setdefault(place, rack)
         if other != rack:
             row, position = place
-            raise InputError(f"racks {other!r} and {rack!r} both stand at row {row}, position {position}", path=path)
+            raise InputError(
+                f"racks {other!r} and {rack!r} both stand at row {row}, position {position}; move one", path=path
+            )

@@ -20,7 +20,7 @@ from topo.output import csv_cell
 from topo.parts.media import MEDIA
 from topo.table import Array
 
-__all__ = ["COLUMNS", "LABEL_COLUMNS", "Schedule"]
+__all__ = ["COLUMNS", "LABEL_COLUMNS", "Schedule", "as_csv"]
 
 COLUMNS = (
     "Cable ID", "Leg", "Bundle", "Speed", "Length m", "Route m", "Medium",
@@ -151,6 +151,3 @@ def as_csv(head: tuple[str, ...], rows: Iterator[tuple[str | int | float, ...]])
 
 def _number(value: float) -> str:
     return f"{value:.12g}"
-
-
-__all__ += ["as_csv"]
