@@ -45,9 +45,8 @@ def contention(jobs: Sequence[Measured]) -> Contention:
     if not all(np.isfinite(job.scale) for job in jobs) or (on_tree and not first.ends.tree.rates_known):
         return _unknown(len(jobs))
     if on_tree:
-        unit, _, names = _tree_loads(first, 1.0)
+        unit, capacity, names = _tree_loads(first, 1.0)
         loads = [_tree_loads(job, job.scale)[0] for job in jobs]
-        capacity = _tree_loads(first, 1.0)[1]
         how = "even split over the bundles of a symmetric tree"
         link_load = float(unit.max(initial=0.0))
     else:

@@ -18,9 +18,9 @@ from topo.placement.traffic import Traffic
 from topo.placement.tree import Tree
 from topo.table import Array, freeze
 
-_ROWS_AT_ONCE = 256
-
 __all__ = ["EndTree", "Measured", "end_tree", "measured", "physical_rail"]
+
+_ROWS_AT_ONCE = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,13 +73,7 @@ def _hops(ends: EndTree) -> NDArray[np.float64]:
     number[leaf[leaf >= 0]] = groups.group[leaf >= 0]
     away = groups.between(number[:, None], number[None, :]).astype(float)
     np.fill_diagonal(away, 0.0)
-    return freeze_matrix(away)
-
-
-def freeze_matrix(values: Array) -> NDArray[np.float64]:
-    """A read-only matrix."""
-    values.flags.writeable = False
-    return values
+    return freeze(away)
 
 
 def end_tree(hosts: Hosts) -> EndTree:

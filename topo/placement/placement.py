@@ -14,7 +14,7 @@ from topo.placement.fold import Hosts
 from topo.placement.job import Job
 from topo.table import freeze
 
-__all__ = ["Placed", "Placement", "listed_hosts", "placement_of", "rank_width", "read_ranks"]
+__all__ = ["Placed", "Placement", "listed_hosts", "on_hosts", "placement_of", "rank_width", "read_ranks"]
 
 
 @dataclass(frozen=True, eq=False)

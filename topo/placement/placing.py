@@ -16,6 +16,7 @@ from topo.placement.bounds import Bound, compact_counts, hop_bound, load_bound, 
 from topo.placement.fold import Hosts, hosts_of, name_mask
 from topo.placement.job import Job
 from topo.placement.measure import EndTree, Measured, end_tree, measured
+from topo.placement.names import folded
 from topo.placement.placement import Placed, Placement, on_hosts, placement_of, rank_width
 from topo.placement.profile import Pattern, pattern_of
 from topo.placement.room import Scope, scopes
@@ -101,8 +102,6 @@ class PlacementFound(Result):
 
     def rows(self) -> list[Row]:
         """The choice, its bound, then its scores."""
-        from topo.placement.names import folded
-
         gap = "unknown" if self.gap is None else f"{100 * self.gap:.2f} %"
         rows = [
             Row("objective", self.objective),

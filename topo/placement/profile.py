@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from topo.placement.job import Job
 from topo.table import Array, freeze
 
-__all__ = ["Grid", "Pattern", "pattern_of"]
+__all__ = ["JobGrid", "Pattern", "pattern_of"]
 
 _MOST_DENSE = 4096
 _MOST_SPECTRAL = 1024
 
 
 @dataclass(frozen=True)
-class Grid:
+class JobGrid:
     """A job of p stages x d replicas of hosts: bytes of a ring edge, of a chain edge, of a pair of an expert group.
 
     ``host[s, r]`` is the number of the host of stage s and replica r.
@@ -50,7 +50,7 @@ class Pattern:
     both_ends: NDArray[np.float64] | None
     excess: float
     step: float
-    grid: Grid | None
+    grid: JobGrid | None
     how: str
     spectral_order: NDArray[np.int64] | None
 
@@ -87,7 +87,7 @@ def pattern_of(job: Job, width: int) -> Pattern:
     )
 
 
-def _grid(job: Job, width: int) -> Grid | None:
+def _grid(job: Job, width: int) -> JobGrid | None:
     """The stages and replicas of a standard job whose tensor and context ranks fill a host, or of one ring."""
     n = job.n_hosts(width)
     if job.pairs:
@@ -95,7 +95,7 @@ def _grid(job: Job, width: int) -> Grid | None:
     if not job.degrees:
         if job.pattern != "ring" or job.size % width or n < 2:
             return None
-        return Grid(1, n, 1, job.pattern_bytes, 0.0, 0.0, np.arange(n)[None, :])
+        return JobGrid(1, n, 1, job.pattern_bytes, 0.0, 0.0, np.arange(n)[None, :])
     inner = job.degree("tensor") * job.degree("context")
     used = [name for name in job.order if job.degree(name) > 1]
     outer = [name for name in used if name in ("pipeline", "data")]
@@ -103,7 +103,7 @@ def _grid(job: Job, width: int) -> Grid | None:
         return None
     host = job.grid[0, 0] // width
     amount = {name: width * job.bytes_per_step.get(name, 0.0) for name in ("data", "pipeline", "expert")}
-    return Grid(
+    return JobGrid(
         stages=job.degree("pipeline"),
         replicas=job.degree("data"),
         experts=job.degree("expert"),
@@ -114,7 +114,7 @@ def _grid(job: Job, width: int) -> Grid | None:
     )
 
 
-def _structured(grid: Grid, *, closed: bool) -> NDArray[np.float64]:
+def _structured(grid: JobGrid, *, closed: bool) -> NDArray[np.float64]:
     """Least cut of k hosts of a grid, by the number r of stages touched.
 
     A ring partly inside has at least one edge out, and at most floor(k / d) rings are whole; an expert group with x
@@ -139,7 +139,7 @@ def _structured(grid: Grid, *, closed: bool) -> NDArray[np.float64]:
     return best
 
 
-def _next_stage(state: Array, grid: Grid, x: Array) -> Array:
+def _next_stage(state: Array, grid: JobGrid, x: Array) -> Array:
     out = np.full_like(state, np.inf)
     for y in x.tolist():
         step = (state + grid.chain * np.abs(x - y)[:, None]).min(axis=0)

@@ -6,14 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topo.placement.counts import water_level
-from topo.placement.profile import Grid, Pattern
+from topo.placement.profile import JobGrid, Pattern
 from topo.placement.tree import Tree
 from topo.table import Array
 
 __all__ = ["assigned", "orders_of", "packings"]
 
 
-def packings(free: Array, n: int, grid: Grid | None, most_leaves: int | None) -> list[NDArray[np.int64]]:
+def packings(free: Array, n: int, grid: JobGrid | None, most_leaves: int | None) -> list[NDArray[np.int64]]:
     """Counts that take hosts in units of several: the largest leaf groups first, or spread evenly.
 
     Units are what a job keeps together: an expert group, a chain of stages, a ring, and powers of two.
@@ -64,7 +64,7 @@ def orders_of(pattern: Pattern) -> list[NDArray[np.int64]]:
     return list(unique.values())
 
 
-def _grid_orders(grid: Grid) -> list[Array]:
+def _grid_orders(grid: JobGrid) -> list[Array]:
     host, p, d = grid.host, grid.stages, grid.replicas
     out = [host.ravel(), host.T.ravel(), _snake(host).ravel(), _snake(host.T).ravel()]
     for band in (2, 4, 8):

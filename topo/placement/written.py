@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,7 @@ def _ranked(hosts: Hosts, placement: Placement, names: list[str], format: str) -
     label = [str(name) for name in hosts.name[host].tolist()]
     slot = hosts.place[placement.rows]
     if format == "hostfile":
-        count = {name: label.count(name) for name in names} if len(names) < 64 else _counts(label)
+        count = Counter(label)
         return "".join(f"{name} slots={count[name]}\n" for name in names)
     if format == "rankfile":
         used: dict[str, int] = {}
@@ -78,11 +79,6 @@ def _ranked(hosts: Hosts, placement: Placement, names: list[str], format: str) -
     ]
     value: dict[str, Any] = {"fabric": hosts.fabric.name, "hosts": names, "ranks": ranks}
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
-
-
-def _counts(label: list[str]) -> dict[str, int]:
-    values, counts = np.unique(np.array(label), return_counts=True)
-    return dict(zip(values.tolist(), counts.tolist(), strict=True))
 
 
 def _affinity(names: list[str]) -> str:
