@@ -31,6 +31,7 @@ _ROUNDING = 1e-9
 
 
 def tried(missing: dict[str, str], what: str, ask: Callable[[], _Answer]) -> _Answer | None:
+    """The answer, or None with the reason in ``missing``."""
     try:
         return ask()
     except TopoError as error:
@@ -39,6 +40,7 @@ def tried(missing: dict[str, str], what: str, ask: Callable[[], _Answer]) -> _An
 
 
 def bisection_numbers(fabric: Fabric, missing: dict[str, str], seed: int) -> dict[str, object]:
+    """The bracket of the bisection and full bisection, Gb/s one direction, with its standing."""
     from topo.analysis.bisection import bisection_bandwidth
 
     keys = ("bisection_lower_gbps", "bisection_upper_gbps", "full_gbps")
