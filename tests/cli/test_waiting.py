@@ -63,6 +63,11 @@ def test_a_sweep_shows_the_time_left_and_clears_it() -> None:
     assert shown.endswith("\r\x1b[2K")
 
 
+def test_a_quiet_verb_is_silent_on_a_terminal_too() -> None:
+    out, shown = on_a_terminal(["fail", "leaf-spine-2to1", "--n-1", "--jobs", "1", "--quiet"], slow=True)
+    assert (out, shown) == ("", "")
+
+
 def test_a_quick_verb_shows_nothing_and_neither_does_a_pipe(capfd: pytest.CaptureFixture[str]) -> None:
     out, shown = on_a_terminal(["list", "--builders"], slow=False)
     assert out and (shown == "" or shown.endswith("\r\x1b[2K"))  # a slow machine may take its time to start

@@ -8,7 +8,7 @@ import io
 import json
 import sys
 from collections.abc import Callable
-from contextlib import redirect_stdout
+from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
@@ -82,7 +82,7 @@ def _run(name: str, verb: Callable[[], None], output: str | None, quiet: bool, e
             verb()
         return
     kept = _Kept(is_terminal=sys.stdout.isatty() and not to_file)
-    with redirect_stdout(kept), sign_of_life(name), answers_told() as told:
+    with redirect_stdout(kept), nullcontext() if quiet else sign_of_life(name), answers_told() as told:
         try:
             verb()
         except typer.Exit as stop:
