@@ -357,6 +357,12 @@ def test_hosts_whose_rails_and_ports_do_not_add_up_are_refused() -> None:
         ZonesPlan(ClosPlan(4, (Layer(2, 2),), 400), zones=3, joints=2, radix=8).over(assembly, ports)
 
 
+def test_joints_without_a_cable_are_refused() -> None:
+    with pytest.raises(topo.ParameterError, match="joints is 3, but a zone has 2 leaves .* use 2 joints or fewer"):
+        topo.joined_zones(2, leaves=2, spines=2, hosts_per_leaf=2, joints=3)
+    assert len(topo.joined_zones(2, leaves=2, spines=2, hosts_per_leaf=2, joints=2).switches) == 10
+
+
 @pytest.mark.parametrize("units", [1, 2, 4, 8, 16])
 def test_cables_of_two_planes_are_the_printed_ones(units: int) -> None:
     """The two cable columns are 512 a unit each: legs of one port of 800 Gb/s are one cable."""

@@ -32,7 +32,8 @@ class ZonesPlan:
     def over(self, assembly: Assembly, ports: HostPorts) -> None:
         """Add the switches and join them to every port of the hosts.
 
-        :raises ParameterError: hosts that do not divide over the zones, with the nearest numbers that do.
+        :raises ParameterError: hosts that do not divide over the zones, with the nearest numbers that do; more joints
+            than a zone has leaves, so that some would have no cable.
         """
         share, left = divmod(ports.n_hosts, self.zones)
         if left or not share:
@@ -43,6 +44,12 @@ class ZonesPlan:
             label = f"zone-{zone + 1:0{len(str(self.zones))}d}"
             with assembly.within(f"{label}-", pod=label):
                 leaves.append(self.plan.over(assembly, ports.of_hosts(zone * share, (zone + 1) * share)))
+        n_leaves = min(map(len, leaves))
+        if self.joints > n_leaves:
+            raise ParameterError(
+                f"joints is {self.joints}, but a zone has {n_leaves} leaves with one cable each to a joint; "
+                f"use {n_leaves} joints or fewer"
+            )
         joints = assembly.add_nodes(
             numbered("joint-{}", np.arange(1, self.joints + 1)),
             kind="switch",
@@ -80,7 +87,7 @@ def joined_zones(
     >>> len(f.switches), len(f.endpoints)
     (122, 1200)
 
-    :raises ParameterError: ports that do not fit the radix.
+    :raises ParameterError: ports that do not fit the radix, or more joints than leaves.
     """
     positive(zones=zones, leaves=leaves, spines=spines, hosts_per_leaf=hosts_per_leaf, parallel=parallel)
     positive(joints=joints, radix=radix)

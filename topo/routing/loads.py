@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from topo.errors import ParameterError
 from topo.fabric import FORWARDS_ALL, Fabric, State, expect_fabric
+from topo.parts.forwarding import is_infiniband
 from topo.routing.blocks import block_pass
 from topo.routing.core import Core
 from topo.routing.pairs import pair_pass
@@ -248,6 +249,6 @@ def _assumptions(core: Core, routing: Routing) -> tuple[str, ...]:
         said.append(relays)
     if routing.up_down:
         said.append("up and down by the tiers of the nodes; links within a tier are not used")
-    if core.network.fabric.origin.made_by == "read_ibnetdiscover":
+    if is_infiniband(core.network.fabric):
         said.append("InfiniBand forwards by destination, one path each; even splits over all of them are a model")
     return tuple(said)
