@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from topo.errors import ParameterError
 from topo.fabric import FORWARDS_ALL, Fabric
-from topo.io.descriptions import natural_key
 from topo.repair.moves import Bench, Job, job_of, replaced_after, settled, slower
 from topo.repair.targets import Target, growing_of, targets_of
+from topo.view.text import natural_key
 from topo.wiring.cabling import Cabling
 from topo.wiring.comparison import Comparison
 from topo.wiring.finding import Operation

@@ -12,12 +12,11 @@ import numpy as np
 
 from topo.errors import ParameterError
 from topo.fabric import FORWARDS_ALL
-from topo.io.descriptions import natural_key
 from topo.repair.enlarged import Plan
 from topo.repair.order import Act, Board
 from topo.repair.rounds import MOST_MEASURED, Capacity, units_of, uplinks_of
 from topo.repair.steps import step_texts
-from topo.view.text import plural
+from topo.view.text import natural_key, plural
 
 __all__ = ["Phase", "Round", "acted", "phases_of", "scheduled"]
 

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from topo.errors import TopoError
 from topo.fabric import FORWARDS_ALL, Fabric, State
-from topo.io.descriptions import natural_key
 from topo.repair.moves import Job
 from topo.routing.loads import link_loads
 from topo.table import freeze
 from topo.traffic import all_to_all
+from topo.view.text import natural_key
 from topo.wiring.comparison import Comparison
 
 __all__ = ["Capacity", "units_of", "uplinks_of"]

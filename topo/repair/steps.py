@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from topo.fabric import FORWARDS_ALL, Fabric
-from topo.io.descriptions import natural_key
 from topo.repair.moves import Job, cable_text, port_text
 from topo.repair.order import Act
 from topo.units import format_gbps
+from topo.view.text import natural_key
 
 __all__ = ["DOES", "NO_RACK", "Step", "Touch", "gives_text", "in_order", "step_texts", "touches_of"]
 

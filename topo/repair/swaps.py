@@ -10,11 +10,10 @@ from itertools import groupby
 import numpy as np
 
 from topo.fabric import FORWARDS_ALL, Fabric
-from topo.io.descriptions import natural_key
 from topo.output import plain
 from topo.repair.steps import DOES, NO_RACK, Step, Touch, gives_text, in_order
 from topo.result import Row
-from topo.view.text import escape_xml, plural
+from topo.view.text import escape_xml, natural_key, plural
 
 __all__ = ["face", "swap_page"]
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from topo.fabric import Fabric
-from topo.io.descriptions import natural_key
 from topo.io.infer_tiers import Wiring, switch_tiers
 from topo.table import Array
+from topo.view.text import natural_key
 from topo.wiring.kinds import kinds_of
 
 __all__ = ["BOTH_WAYS", "KINDS", "Cabling", "modes", "natural_ranks", "port_words"]

@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topo.errors import place_in
-from topo.io.descriptions import natural_key
 from topo.io.port_names import place_of_port
 from topo.parts.switches import part_called
 from topo.table import Array
-from topo.view.text import plural
+from topo.view.text import natural_key, plural
 from topo.wiring.cabling import BOTH_WAYS, Cabling, port_words
 from topo.wiring.finding import finding, listed
 from topo.wiring.kinds import named

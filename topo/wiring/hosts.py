@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from topo.io.descriptions import natural_key
 from topo.io.infer_tiers import components
 from topo.table import Array
+from topo.view.text import natural_key
 from topo.wiring.cabling import Cabling, modes
 
 __all__ = ["Seats", "seats_of", "slot_labels"]
