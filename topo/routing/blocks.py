@@ -13,8 +13,8 @@ from topo.routing.core import Core
 from topo.routing.orbits import Orbits, orbits_of
 from topo.routing.passes import Lost, Totals
 from topo.routing.scheme import Routing
-from topo.routing.twins import Quotient, fold_twins, ragged, small_codes
-from topo.table import Array
+from topo.routing.twins import Quotient, fold_twins, small_codes
+from topo.table import Array, ranges
 from topo.traffic.demand import Block as DemandBlock
 
 __all__ = ["BlockPass", "block_pass"]
@@ -151,7 +151,8 @@ class _ByClass:
 
     def of_classes(self, numbers: Array) -> NDArray[np.int64]:
         """The endpoints whose rows are in some classes, by node."""
-        _, at = ragged(*(np.searchsorted(self.classes, numbers, side=side) for side in ("left", "right")))
+        low, high = np.searchsorted(self.classes, numbers), np.searchsorted(self.classes, numbers, side="right")
+        at, _ = ranges(low, high - low)
         return np.sort(self.nodes[at])
 
 

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from topo.errors import ParameterError
 from topo.routing.kernel import Descent, Graph, arrivals, descend, push
 from topo.routing.scheme import Routing
-from topo.routing.twins import Quotient, ragged
+from topo.routing.twins import Quotient
 from topo.routing.weights import is_path_aware
-from topo.table import Array
+from topo.table import Array, ranges
 
 __all__ = ["Block", "Columns", "arc_directions"]
 
@@ -215,9 +215,10 @@ class Columns:
         """Arcs that matter to single columns: (into its sink, column), (out of its shadow or own rows, column)."""
         order, start = self.entries
         column = np.flatnonzero(self.is_alone[block.first : block.first + len(block.sinks)])
-        which, at = ragged(start[block.sinks[column]], start[block.sinks[column] + 1])
+        sinks = block.sinks[column]
+        at, which = ranges(start[sinks], start[sinks + 1] - start[sinks])
         rows, columns = self._beside(block)
-        of, copies = ragged(self.arc_start[rows], self.arc_start[rows + 1])
+        copies, of = ranges(self.arc_start[rows], self.arc_start[rows + 1] - self.arc_start[rows])
         return order[at], column[which], copies, columns[of]
 
     def _beside(self, block: Block) -> tuple[Array, Array]:
@@ -234,7 +235,8 @@ class Columns:
         unit = q.unit[q.first[q.n_relays : q.n_relays + q.n_parts]]
         part = np.flatnonzero(sinks >= q.n_relays + q.n_parts)
         mine = unit[sinks[part] - q.n_parts - q.n_relays]
-        which, at = ragged(np.searchsorted(unit, mine), np.searchsorted(unit, mine, side="right"))
+        low, high = np.searchsorted(unit, mine), np.searchsorted(unit, mine, side="right")
+        at, which = ranges(low, high - low)
         return q.n_relays + at, part[which]
 
 

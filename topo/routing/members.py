@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from topo.routing.columns import Block, Columns
 from topo.routing.kernel import Descent, on_path
-from topo.routing.twins import ragged
-from topo.table import Array
+from topo.table import Array, ranges
 
 __all__ = ["FirstHops", "LastHops"]
 
@@ -80,7 +79,8 @@ class FirstHops:
         columns, graph = self.columns, found.graph
         core, n_columns = columns.quotient.core, found.level.shape[1]
         part = np.flatnonzero(columns.class_of[row] >= columns.quotient.n_relays)
-        which, arc = ragged(columns.arc_start[row[part]], columns.arc_start[row[part] + 1])
+        start = columns.arc_start[row[part]]
+        arc, which = ranges(start, columns.arc_start[row[part] + 1] - start)
         which = part[which]
         inner = columns.inside[arc]
         which, arc = which[inner], arc[inner]
@@ -101,7 +101,7 @@ class FirstHops:
         """Bundles that leave these rows, and what was added up on each; ``arc_of_bundle`` are base arcs, -1 none."""
         tail = self.columns.quotient.core.tail
         low, high = np.searchsorted(tail, self.rows), np.searchsorted(tail, self.rows, side="right")
-        member, bundle = ragged(low, high)
+        bundle, member = ranges(low, high - low)
         place = arc_of_bundle[bundle] - self.start[member]
         there = arc_of_bundle[bundle] >= 0
         return bundle[there], self.load[member[there], place[there]]
@@ -184,7 +184,7 @@ class LastHops:
         host = np.flatnonzero(~columns.is_alone[block.first + column])
         unit_class = core.unit[q.first[q.of[ends[host]] - q.n_parts]]
         low, high = np.searchsorted(self.group, unit_class), np.searchsorted(self.group, unit_class, side="right")
-        which, at = ragged(low, high)
+        at, which = ranges(low, high - low)
         which, arc = host[which], self.entry[at]
         amount, head = arrived[which, self.place[arc]], columns.graph.head[arc]
         used = (amount > 0) & (block.found.level[head, column[which]] > 0)
@@ -200,7 +200,8 @@ class LastHops:
         twinned = np.flatnonzero(q.size[block.sinks] > 1)
         sinks = block.sinks[twinned]
         group = q.core.unit[q.first[np.where(self.columns.is_in_row[sinks], sinks - q.n_parts, sinks)]]
-        which, at = ragged(np.searchsorted(self.group, group), np.searchsorted(self.group, group, side="right"))
+        low, high = np.searchsorted(self.group, group), np.searchsorted(self.group, group, side="right")
+        at, which = ranges(low, high - low)
         arc, column = self.entry[at], twinned[which]
         used = on_path(found, found.graph.tail[arc], arc, column) > 0
         return arc[used], column[used]

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from topo.routing.core import Core
 from topo.routing.weights import coded
-from topo.table import Array
+from topo.table import Array, ranges
 from topo.twins import equal_rows
 
-__all__ = ["Quotient", "find_alike", "fold_twins", "ragged", "small_codes"]
+__all__ = ["Quotient", "find_alike", "fold_twins", "small_codes"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +187,7 @@ def _fold_away(core: Core, ptr: Array, of: Array, first: Array, size: Array) -> 
     of_first = first[(first >= core.n_relays) & (first < n_sources)]
     copy = of_first[core.chip[of_first - core.n_relays] >= 0]
     chip = core.chip[copy - core.n_relays]
-    which, bundle = ragged(ptr[chip], ptr[chip + 1])
+    bundle, which = ranges(ptr[chip], ptr[chip + 1] - ptr[chip])
     enters = core.head[bundle] >= n_sources
     which, bundle = which[enters], bundle[enters]
     tail, head = of[copy[which]], of[core.head[bundle]]
@@ -212,11 +212,3 @@ def small_codes(*columns: Array) -> NDArray[np.int64]:
         if code.size and code.max() > len(code):
             code = np.unique(code, return_inverse=True)[1].astype(np.int64)
     return code
-
-
-def ragged(start: Array, end: Array) -> tuple[Array, Array]:
-    """All positions of several ranges, as (which range, position)."""
-    count = np.maximum(end - start, 0)
-    which = np.repeat(np.arange(len(start)), count)
-    offset = np.cumsum(count) - count
-    return which, np.arange(int(count.sum())) - offset[which] + np.asarray(start)[which]

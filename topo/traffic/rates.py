@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from topo.fabric import Fabric, State
+from topo.fabric import FORWARDS_ALL, Fabric, State
 from topo.network import Network
 
 __all__ = ["line_rate_gbps", "way_out_of_no_link"]
@@ -33,7 +33,7 @@ def line_rate_gbps(fabric: Fabric, *, state: State | None = None) -> NDArray[np.
     share = direct[fabric.endpoints].copy()
     host = fabric.nodes.host.codes.astype(np.int64)
     # Only parts of a host (not the switches beside it) count as its way out.
-    inside = (host >= 0) & (fabric.nodes.forwards != 2)
+    inside = (host >= 0) & (fabric.nodes.forwards != FORWARDS_ALL)
     per_host = np.bincount(host[inside], weights=direct[inside], minlength=len(fabric.nodes.host.labels) + 1)
     at = host[fabric.endpoints]
     endpoints_of_host = np.bincount(at[at >= 0], minlength=len(per_host))

@@ -16,7 +16,7 @@ from topo.analysis.collisions.clos_shape import ClosShape
 from topo.analysis.collisions.nowhere import Mirror, Probability, p_nowhere_above
 from topo.analysis.collisions.stages import Stage, make_stages
 from topo.analysis.collisions.traversal import Traversal
-from topo.fabric import Fabric
+from topo.fabric import FORWARDS_ALL, Fabric
 from topo.result import Standing
 
 __all__ = ["LargestUtilization", "StageSet", "as_estimate", "bracket_of"]
@@ -50,7 +50,7 @@ class StageSet:
         """From followed flows; ``ratio`` is capacity over flow rate by arc."""
         is_end = fabric.nodes.is_endpoint
         # An endpoint that relays is a switch to the stages.
-        own = is_end & (fabric.nodes.forwards != 2)
+        own = is_end & (fabric.nodes.forwards != FORWARDS_ALL)
         sender = np.where(own[fabric.arc_source], fabric.arc_source, -1).astype(np.int64)
         receiver = np.where(own[fabric.arc_target], fabric.arc_target, -1).astype(np.int64)
         names = [class_name(pair) for pair in traversal.classes]
