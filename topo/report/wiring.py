@@ -39,8 +39,9 @@ _MOST_ACCEPTED = 100
 _LONGEST = 400
 _PRICES = (
     "Lost is the rate of the flows that do not get through, to an endpoint as from it, while every endpoint sends to "
-    "every other (an all-to-all) as fast as the sound fabric allows; each fault alone, all others mended. Theta is the part of such traffic that "
-    "fits. What loses most comes first. The cut above a switch is its cables to the tier above it."
+    "every other (an all-to-all) as fast as the sound fabric allows; each fault alone, all others mended. Theta is the "
+    "part of such traffic that fits. What loses most comes first. The cut above a switch is its cables to the tier "
+    "above it."
 )
 _JOB_WORDS = {"add": "cables to lay", "move": "ends to move", "remove": "cables to remove", "look": "places to look at"}
 
