@@ -13,7 +13,7 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin
 
 from topo.errors import InputError
-from topo.output import plain, shorten
+from topo.output import cut_short, plain
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -80,7 +80,7 @@ def kind_of_value(value: Any) -> str:
         return f"{len(value):,} keys with values" if value else "no keys"
     if isinstance(value, bool):
         return "true" if value else "false"
-    return shorten(repr(value))
+    return cut_short(repr(value))
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topo.errors import FabricError, place_in
-from topo.output import shorten
+from topo.output import cut_short
 from topo.table import Array, Labels, Table, column
 
 __all__ = [
@@ -73,7 +73,7 @@ class NodeTable(Table):
             try:
                 row[: len(numbers)] = [int(number) for number in numbers]
             except (ValueError, OverflowError):
-                said = f"nodes.coordinates hold {shorten(','.join(numbers))!r}"
+                said = f"nodes.coordinates hold {cut_short(','.join(numbers))!r}"
                 raise FabricError(f"{said}; give whole numbers from 0 parted by commas, like 0,3,12") from None
         found: NDArray[np.int64] = table[self.coordinates.codes]
         return found

@@ -26,7 +26,7 @@ from topo.elements import (
     kept_groups,
 )
 from topo.errors import FabricError, ParameterError
-from topo.output import shorten
+from topo.output import cut_short
 from topo.selection import Selector, matching_rows, selected_rows
 from topo.table import Array, Labels, check_rows, freeze, grouped_order
 
@@ -364,7 +364,7 @@ def expect_fabric(value: object) -> None:
     if isinstance(value, Fabric):
         return
     if isinstance(value, str):
-        short = shorten(value)
+        short = cut_short(value)
         raise ParameterError(f"a Fabric is wanted, not the text {short!r}; pass topo.load({short!r})")
     raise ParameterError(f"a Fabric is wanted, not {type(value).__name__}; topo.load and the builders make one")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from topo.errors import InputError
 
-__all__ = ["csv_cell", "file_name", "plain", "shorten", "write_folder", "write_whole"]
+__all__ = ["csv_cell", "cut_short", "file_name", "plain", "write_folder", "write_whole"]
 
 _LINE_SIGNS = {"\n": "\u23ce", "\r": "\u240d", "\t": " "}
 _UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
@@ -37,10 +37,10 @@ def _shown(letter: str) -> str:
     return f"<U+{ord(letter):04X}>" if unicodedata.category(letter) in _UNSEEN else letter
 
 
-def shorten(text: str, letters: int = 60) -> str:
+def cut_short(text: str, letters: int = 60) -> str:
     """At most ``letters`` letters of a text from outside, for a message.
 
-    >>> shorten("a" * 5000, 8)
+    >>> cut_short("a" * 5000, 8)
     'aaaaa...'
     """
     return text if len(text) <= letters else text[: letters - 3] + "..."

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from topo.document import nearest
 from topo.errors import InputError, ParameterError
 from topo.fabric import Fabric, Note
-from topo.output import shorten
+from topo.output import cut_short
 from topo.result import Result, Row
 from topo.table import Labels
 from topo.units import parse_gbps
@@ -184,7 +184,7 @@ def _load_all(
             return _load_one(name_or_path, assume_gbps, format, given)
         name_or_path = [name_or_path]
     if not isinstance(name_or_path, (list, tuple)):
-        raise ParameterError(f"{shorten(repr(name_or_path))} is no name, no path and no list of paths")
+        raise ParameterError(f"{cut_short(repr(name_or_path))} is no name, no path and no list of paths")
     paths = list(name_or_path)
     if len(paths) == 1 and not _is_folder(paths[0]):
         return _load_one(paths[0], assume_gbps, format, given)
@@ -234,7 +234,7 @@ def _load_one(
         return _from_spec(Path(text))
     if format is None and text != "-" and (not text or (not _looks_like_path(text) and not _exists(text))):
         raise InputError(
-            f"{shorten(text)!r} is neither a fabric of the catalogue nor a file{_meant(text)} "
+            f"{cut_short(text)!r} is neither a fabric of the catalogue nor a file{_meant(text)} "
             "(topo list shows the catalogue)"
         )
     return _from_content(name_or_path, format, assume_gbps, options)
@@ -242,7 +242,8 @@ def _load_one(
 
 def _refuse_options(name: str, options: Mapping[str, Any]) -> None:
     if options:
-        raise ParameterError(f"{', '.join(options)} is for files from outside; {shorten(name)} is a spec and says all")
+        given = ", ".join(options)
+        raise ParameterError(f"{given} is for files from outside; {cut_short(name)} is a spec and says all")
 
 
 def _from_content(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from topo.errors import ParameterError
 from topo.io.written import Written, names_that_fit
 from topo.io.written.tree import domains_of, scheduler_tree
-from topo.output import shorten
+from topo.output import cut_short
 
 if TYPE_CHECKING:
     from topo.fabric import Fabric
@@ -76,7 +76,7 @@ def _node_names(hosts: list[str]) -> tuple[dict[str, str], int]:
         name = host.lower()
         if not _NODE.match(name) or len(name) > _MOST_NODE:
             raise ParameterError(
-                f"no node of Kubernetes can be named {shorten(host)!r}: letters, digits, - and . alone, 253 at most; "
+                f"no node of Kubernetes can be named {cut_short(host)!r}: letters, digits, - and . alone, 253 at most; "
                 "name the hosts as the cluster does, or write slurm-topology or topograph"
             )
         if name in taken:
@@ -90,7 +90,7 @@ def _values(names: list[str]) -> tuple[dict[str, str], int]:
     long = next((name for name in names if len(name) > _MOST), None)
     if long is not None:
         raise ParameterError(
-            f"{shorten(long)!r} has {len(long)} characters; a label of Kubernetes takes {_MOST}, shorten the name"
+            f"{cut_short(long)!r} has {len(long)} characters; a label of Kubernetes takes {_MOST}, shorten the name"
         )
     values = dict(zip(names, names_that_fit(names, _UNFIT, otherwise="switch", most=_MOST), strict=True))
     return values, sum(name != value for name, value in values.items())
