@@ -403,7 +403,7 @@ def test_a_spec_puts_meshes_under_a_clos(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("dims: [8, 8]", "dims: [8, 1]", r"mine.yaml:13: key parameters.hosts.direct.dims: dims is \[8, 1\]"),
+        ("dims: [8, 8]", "dims: [8, 1]", r"mine.yaml:13: key parameters.hosts.direct.dims: dims\[2\] is 1"),
         ("      nic_gbps: 400G\n", "", r"mine.yaml:12: key parameters.hosts.direct: nic_gbps is missing"),
         ("300G", "fast", r"mine.yaml:14: key parameters.hosts.direct.link_gbps: .*fast"),
         ("count: 2", "count: 9000000", r"mine.yaml:8: key parameters: would make about .* ports"),

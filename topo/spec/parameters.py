@@ -102,7 +102,7 @@ def _words_of(kind: type) -> str:
 def blamed(message: str, given: Mapping[str, Any], place: Place) -> Place:
     """The parameter a builder's message is about: one it says the value of, else one that is no plain word."""
     names = list(_named(given, place))
-    stated = [at for at, name in names if re.search(rf"\b{re.escape(name)}( of tier \d+)? is\b", message)]
+    stated = [at for at, name in names if re.search(rf"\b{re.escape(name)}(\[\d+\])?( of tier \d+)? is\b", message)]
     named = [at for at, name in names if "_" in name and re.search(rf"\b{re.escape(name)}\b", message)]
     return next(iter(stated + named), place)
 
