@@ -46,6 +46,9 @@ def test_files_and_what_is_none(tmp_path) -> None:
         read_nccl_tests(tmp_path / "none.txt")
     with pytest.raises(FormatError, match="no line is a result"):
         read_nccl_tests(["# nothing", "hello"])
+    for size in ("²", "9" * 5_000):
+        with pytest.raises(FormatError, match="no line is a result"):
+            read_nccl_tests([f"{size} 256 float none -1 12.5 0.08 0.04 0 12.1 0.08 0.04 0"])
 
 
 @settings(max_examples=150, deadline=None)

@@ -23,6 +23,7 @@ _COLLECTIVES = {
     "alltoall": "all_to_all", "broadcast": "broadcast", "reduce": "reduce", "sendrecv": "send",
 }  # fmt: skip
 _RANK = re.compile(r"^#\s+Rank\s+(\d+)\b")
+_COUNT = re.compile(r"[0-9]{1,18}")
 _NAME = re.compile(r"(all_reduce|all_gather|reduce_scatter|alltoall|broadcast|sendrecv|reduce)_perf")
 
 
@@ -90,7 +91,7 @@ def read_nccl_tests(source: str | Path | Iterable[str], *, name: str | None = No
         values = _values(line, number)
         if values:
             found += values
-        elif line.split()[0].isdigit():
+        elif _COUNT.fullmatch(line.split()[0]):
             notes.append(f"line {number} starts like a result but is not one: {line.strip()[:60]!r}")
         else:
             notes.append(f"line {number} not understood: {line.strip()[:60]!r}")
@@ -109,7 +110,7 @@ def _lines(source: str | Path | Iterable[str]) -> tuple[str | None, list[str]]:
 def _values(line: str, number: int) -> list[Measurement]:
     """One or two measurements of a data line; none where it is not one."""
     fields = line.split()
-    if len(fields) < 6 or not (fields[0].isdigit() and fields[1].isdigit()):
+    if len(fields) < 6 or not (_COUNT.fullmatch(fields[0]) and _COUNT.fullmatch(fields[1])):
         return []
     rest = fields[2:]
     while rest and not _is_number(rest[0]):

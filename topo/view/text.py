@@ -9,7 +9,7 @@ from topo.output import plain
 
 __all__ = ["escape_xml", "natural_key", "plural", "sentence", "shorten", "wrapped"]
 
-_DIGITS = re.compile(r"([0-9]+)")
+_DIGITS = re.compile(r"([0-9]{1,18})")
 _WORDS = {
     "leaf": "leaves",
     "switch": "switches",
@@ -63,13 +63,13 @@ def wrapped(text: str, letters: int) -> list[str]:
 
 
 def natural_key(text: str) -> tuple[tuple[int, int, str], ...]:
-    """Sort key that puts leaf-2 before leaf-10.
+    """Sort key that puts leaf-2 before leaf-10. Digits of other scripts are letters, long numbers go by 18 digits.
 
     >>> sorted(["leaf-10", "leaf-2"], key=natural_key)
     ['leaf-2', 'leaf-10']
     """
-    pieces = _DIGITS.split(text)
-    return tuple((1, int(piece), piece) if piece[:1].isdigit() else (0, 0, piece) for piece in pieces if piece)
+    pieces = _DIGITS.split(text)  # every second one is a number
+    return tuple((1, int(piece), piece) if i % 2 else (0, 0, piece) for i, piece in enumerate(pieces) if piece)
 
 
 def plural(number: int, word: str) -> str:
