@@ -10,9 +10,9 @@ from topo.view.text import natural_key
 
 @given(st.lists(st.text(st.sampled_from("lef-0129²٣é "), max_size=8) | st.text(max_size=8), max_size=12))
 def test_any_names_have_a_natural_order(names: list[str]) -> None:
-    """It is one order whatever they come in, and equal only where they are."""
+    """It is one order, however they come, and equal only where they are."""
     ordered = sorted(set(names), key=natural_key)
-    assert sorted(ordered[::-1], key=natural_key) == ordered
+    assert sorted([*ordered[1::2], *ordered[::2]], key=natural_key) == ordered
     assert len({natural_key(name) for name in ordered}) == len(ordered)
 
 
