@@ -117,7 +117,7 @@ def test_text_tells_cables_of_one_pair_together_and_bounds_the_jobs() -> None:
 def test_text_says_whose_flows_a_theta_counts_and_how_many_are_priced(design: topo.Fabric) -> None:
     hosts = np.flatnonzero(~design.links.kind.is_any("scale_out"))[:3]
     text = to_text(validate(design.without(links=hosts), design, bisection=False, most_priced=2))
-    assert "(100 %); flows of those cut off left out" in text
+    assert "(100 %); pairs without a path left out" in text
     assert "2 of 3 are priced, the others last" in text
     uplinks = np.flatnonzero(design.links.kind.is_any("scale_out"))[[0, 9]]
     text = to_text(validate(design.without(links=uplinks), design, bisection=False))

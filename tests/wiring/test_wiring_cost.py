@@ -11,6 +11,7 @@ import pytest
 import topo
 from topo.wiring import validate
 
+FAULT_FILES = Path(__file__).parents[1] / "wiring_faults"
 LEAVES, SPINES, HOSTS = 8, 4, 16
 
 
@@ -239,3 +240,16 @@ def test_more_than_was_planned_is_all_of_it() -> None:
 
     shown = Measured("bisection bandwidth", "Gb/s", Standing("bracket", ""), 100, 110, 108, 130).text()
     assert shown.endswith("(98.18 to 100 %)")
+
+
+def test_a_plane_in_halves_tells_the_pairs_that_have_no_path() -> None:
+    """No endpoint is alone: six adapters of the plane no longer reach the other six."""
+    good, torn = (FAULT_FILES / name for name in ("good_planes.csv", "planes-apart_halves.csv"))
+    answer = validate(torn, good)
+    (one,) = answer.findings
+    cost = answer.consequence
+    assert cost is not None
+    assert (one.price.cut_off, cost.cut_off, cost.lost_pairs, cost.n_pairs) == (0, 0, 72, 2 * 12 * 11)
+    assert "72 of 264 pairs of endpoints have no path left; alone it leaves the other pairs 100 %" in one.words
+    assert one.lost_gbps == pytest.approx(72 * 400 / 23)  # of each adapter's 400 Gb/s, a 23rd to each other
+    assert "pairs of endpoints without a path" in str(answer)

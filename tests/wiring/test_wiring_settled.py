@@ -189,7 +189,10 @@ def test_a_pod_without_any_uplink_is_no_network_of_its_own() -> None:
         if whole.nodes.name[a].startswith("pod1-spine") and whole.nodes.name[b].startswith("core")
     ])  # fmt: skip
     (one,) = validate(torn, bisection=False).findings
-    assert (one.code, one.lost_gbps) == ("island", 2 * 8 * 400.0)
+    (by_plan,) = validate(torn, whole, bisection=False).findings
+    assert one.code == "island"
+    assert one.lost_gbps == pytest.approx(2 * 8 * 400.0 * 32 / 39)  # of 40 hosts, 32 are out of reach of its 8
+    assert by_plan.lost_gbps == pytest.approx(2 * 6 * 400.0)  # its uplinks, which its hosts fill
     assert one.place.startswith("pod1-leaf-1")
 
 

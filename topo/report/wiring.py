@@ -119,9 +119,11 @@ def _headline(answer: Validation) -> str:
     if not math.isnan(low):
         who = "It leaves" if len(answer.findings) == 1 else "Together they leave"
         among = f" among {cost.among}, those that are judged" if cost.among else ""
-        whom = "all others " if cost.cut_off else ""
+        whom = "all others " if cost.cut_off else "the other pairs " if cost.lost_pairs else ""
         said += f" {who} {whom}{100 * min(low, 1):.4g} % of an all-to-all under even splitting{among}."
     cut = f" {plural(cost.cut_off, 'endpoint')} cut off." if cost.cut_off else ""
+    if cost.lost_pairs and not cost.cut_off:
+        cut = f" {cost.lost_pairs:,} of {plural(cost.n_pairs, 'pair')} of endpoints have no path left."
     aid = cost.first_aid_text()
     return said + cut + (f" First aid: {aid}." if aid else "")
 

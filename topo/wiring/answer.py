@@ -74,7 +74,7 @@ class Consequence:
     ``parts_healthy`` and ``parts_found`` count the planes, rails and islands of switches that no cable between switches
     joins, as they should be and as they are; ``no_bisection`` says why a bracket on bisection bandwidth is not there.
     ``among`` says how many endpoints take part in the all-to-all where not all do: those whose leaves are judged, at
-    the usual rate.
+    the usual rate. ``lost_pairs`` of the ``n_pairs`` that a path joins as planned have none as found.
     """
 
     measures: tuple[Measured, ...]
@@ -88,6 +88,8 @@ class Consequence:
     parts_found: int = 1
     no_bisection: str = ""
     among: str = ""
+    lost_pairs: int = 0
+    n_pairs: int = 0
 
     def first_aid_text(self) -> str:
         """The line that needs no new cable; '' where there is none."""
@@ -195,12 +197,14 @@ class Validation(Result):
         cost = self.consequence
         if cost is None:
             return [Row("cost", text) for text in self.assumptions if text.startswith(NOT_PRICED)]
-        rest = "; flows of those cut off left out" if cost.cut_off else ""
+        rest = "; pairs without a path left out" if cost.lost_pairs else ""
         rows = [
             Row(one.name, one.text() + (rest if not one.unit else ""), standing=one.standing) for one in cost.measures
         ]
         rows += [Row("bisection bandwidth", cost.no_bisection)] if cost.no_bisection else []
         rows.append(Row("endpoints cut off", cost.cut_off))
+        if cost.lost_pairs and not cost.cut_off:
+            rows.append(Row("pairs of endpoints without a path", f"{cost.lost_pairs:,} of {cost.n_pairs:,}"))
         if cost.parts_found != cost.parts_healthy:
             said = f"{cost.parts_found:,}; {cost.parts_healthy:,} should be"
             rows.append(Row("parts that no cable between switches joins", said))

@@ -27,7 +27,7 @@ __all__ = ["carried"]
 
 _SYMPTOMS = ("missing", "device-missing", "pair-absent", "uplinks-fewer")
 _OF_A_DESIGN = ("missing", "device-missing")
-_PIECES = ("planes-apart", "island")
+_PIECES = ("island", "planes-apart")
 _FEWEST = 3
 _FEWEST_OF_A_HOST = 2
 _SHOWN = 12
@@ -115,7 +115,7 @@ def _causes(
     comparison: Comparison, pieces: Sequence[Piece], islands: Sequence[Piece], sides: Sequence[Fabric]
 ) -> Iterator[_Cause]:
     """Every cause that would explain cables that lack, what is told most simply first."""
-    for code, parts in zip(_PIECES, (pieces, islands), strict=True):
+    for code, parts in zip(_PIECES, (islands, pieces), strict=True):
         for piece in parts:
             whose = f"the {len(piece.rows):,} planned cables from {piece.text} to the rest"
             yield _Cause(code, piece.place, frozenset(piece.rows), whose)

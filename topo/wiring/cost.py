@@ -98,9 +98,18 @@ class _Scale:
         lost = float(over.sum()) + self.theta * cut
         return lost if lost > 1e-9 * max(self.demand.total_gbps, 1.0) else 0.0
 
+    @property
+    def n_joined(self) -> int:
+        """Pairs of endpoints that a path joins when healthy."""
+        return self.demand.n_pairs - self.healthy.lost_pairs
+
+    def apart(self, loads: LinkLoads) -> int:
+        """Pairs of endpoints that a path joins when healthy and none does any longer."""
+        return max(0, loads.lost_pairs - self.healthy.lost_pairs)
+
     def cut_off(self, loads: LinkLoads, links: Array) -> int:
         """Endpoints with a planned cable that reach most others when healthy and no longer do."""
-        if loads.lost_pairs <= self.healthy.lost_pairs:
+        if not self.apart(loads):
             return 0
         ends = np.flatnonzero(_planned_endpoints(self.comparison))
         healthy, now = (
@@ -215,15 +224,20 @@ def _with_price(scale: _Scale, one: Finding, *, briefly: bool, alone: bool) -> F
     cut_off = scale.cut_off(loads, there)
     price = Price(scale.left(loads), scale.lost_gbps(loads), cut_off, gain, one_to_one)
     said = [one.words or CONSEQUENCES[one.code]]
-    said += [f"{plural(price.cut_off, 'endpoint')} cut off"] if price.cut_off else []
-    whom = "the others " if price.cut_off else ""
+    whom, apart = "", scale.apart(loads)
+    if price.cut_off:
+        said.append(f"{plural(price.cut_off, 'endpoint')} cut off")
+        whom = "the others "
+    elif apart:
+        said.append(f"{apart:,} of {plural(scale.n_joined, 'pair')} of endpoints have no path left")
+        whom = "the other pairs "
     said.append(f"alone it leaves {whom}{100 * price.theta:.4g} % of an all-to-all")
     if one_to_one < 1:
         said.append(f"{100 * one_to_one:.4g} % of a random permutation")
     below = _below(comparison, one)
     if below and price.theta < 1:
         said.append(f"jobs on the endpoints of {below} suffer most")
-    if not briefly and not alone and (price.gain > _LEAST_GAIN or (price.lost_gbps > 0 and not price.cut_off)):
+    if not briefly and not alone and (price.gain > _LEAST_GAIN or (price.lost_gbps > 0 and not apart)):
         gains = f"{100 * price.gain:.3g} %" if price.gain > _LEAST_GAIN else "nothing while the others stand"
         said.append(f"mending it now, and no other, gains {gains}")
     fix = one.fix + _until_then(scale, one, there, price.theta)
@@ -276,8 +290,9 @@ def _together(scale: _Scale, findings: list[Finding], n: int, n_priced: int, bis
     cut_off = scale.cut_off(scale.found, comparison.found)
     healthy, now = (n_parts(comparison, mask) for mask in (comparison.planned, comparison.found))
     return Consequence(
-        tuple(measures), cut_off, n, n_priced, pairs, int(shut.sum()), aid, healthy, now, no_bisection, who
-    )
+        tuple(measures), cut_off, n, n_priced, pairs, int(shut.sum()), aid, healthy, now, no_bisection, who,
+        scale.apart(scale.found), scale.n_joined,
+    )  # fmt: skip
 
 
 def _measured(name: str, unit: str, healthy: float, found: float, among: str) -> Measured:
@@ -305,12 +320,12 @@ def _bisection(scale: _Scale, findings: Sequence[Finding]) -> tuple[list[Measure
         with part("bisection", 1 / (len(there) + 1)):
             healthy = bisection_bandwidth(fabric, state=planned)
     except DisconnectedError:
-        return measures, "not given: its endpoints are apart as planned already"
+        return measures, "not given: not all endpoints reach each other as planned"
     for name, links in steps(there.items(), "bisection"):
         try:
             found = bisection_bandwidth(fabric, state=comparison.state(links[kept]), healthy=planned)
         except DisconnectedError:
-            why = why or "not given: endpoints are cut off"
+            why = why or "not given: not all endpoints reach each other any longer"
             continue
         kind = "exact" if healthy.exact and found.exact else "bracket"
         standing = Standing(kind, f"{found.lower_how}; {found.upper_how}" if kind == "bracket" else found.upper_how)

@@ -137,7 +137,9 @@ def _islands(cabling: Cabling, learnt: Learnt) -> None:
             learnt.rules.append(f"{own} parts that no cable joins are taken for networks of their own")
         islands = {key: islands[key] for key in torn}
     rate = np.where(fabric.nodes.is_endpoint[cabling.nic], fabric.links.capacity_gbps[cabling.access], 0.0)
-    lost = np.bincount(part[cabling.nic], weights=rate, minlength=len(ends))
+    # What is sent to endpoints of the same part still gets there.
+    leaves = (ends.sum() - ends) / max(ends.sum() - 1, 1)
+    lost = BOTH_WAYS * np.bincount(part[cabling.nic], weights=rate, minlength=len(ends)) * leaves
     cabled, first = np.unique(part[a[cabling.links]], return_index=True)
     line = dict(zip(cabled.tolist(), cabling.links[first].tolist(), strict=True))
     for key, nodes in islands.items():
@@ -148,7 +150,7 @@ def _islands(cabling: Cabling, learnt: Learnt) -> None:
         said = f"{count} that no cable joins to the other {total - len(nodes):,}"
         said += "; its topmost switches have no uplink, those of their kind there have" if key in torn else ""
         at = cabling.place(line[key]) if key in line else ("", 0)
-        learnt.findings.append(finding("island", shown, said, at=at, lost_gbps=BOTH_WAYS * float(lost[key])))
+        learnt.findings.append(finding("island", shown, said, at=at, lost_gbps=float(lost[key])))
 
 
 def _is_torn_off(cabling: Cabling, part: NDArray[np.bool_], main: NDArray[np.bool_]) -> bool:
