@@ -69,13 +69,16 @@ def _length(metres: float) -> str:
 
 
 def _unlike_there(fabric: Fabric, machines: Machines, length: list[float]) -> list[str]:
-    """What NetBox holds otherwise: lengths of more decimals, longer names, names that a sheet takes for formulas."""
+    """What NetBox holds otherwise: lengths of more decimals, longer names, names that are lists or formulas to it."""
     cut = sum(not np.isnan(metres) and float(_length(metres)) != metres for metres in length)
     cabled = np.unique(np.concatenate([machines.port_a[machines.rows], machines.port_b[machines.rows]]))
-    names = [*machines.names, *(machines.label[port] for port in cabled.tolist())]
+    labels = [machines.label[port] for port in cabled.tolist()]
+    names = [*machines.names, *labels]
     long = sum(len(name) > _MOST_NAME for name in names)
+    listed = sum("," in label for label in labels)
     marked = sum(sheet_cell(name) != name for name in names)
     lost = [f"{cut:,} lengths beyond two decimals"] if cut else []
     lost += [f"{long:,} names of more than {_MOST_NAME} characters, which no device or interface has"] if long else []
+    lost += [f"{listed:,} interfaces have a comma in their name, which newer forms take for several"] if listed else []
     lost += [f"{marked:,} names get an apostrophe before a sign that starts a formula; take it off"] if marked else []
     return lost
