@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from topo.errors import ParameterError
+from topo.progress import solving
 from topo.table import Array
 
 __all__ = ["Owned", "Way", "permutation_theta", "routed"]
@@ -159,7 +160,8 @@ def permutation_theta(owned: Owned, permutation: ArrayLike) -> float:
     cost[-1] = -1.0
     bounds = np.array([[0, np.inf]] * len(variable) + [[0, 1]])
     solve: Any = linprog  # its stubs know no sparse matrices
-    answer = solve(cost, A_ub=limit, b_ub=np.ones(n_arcs), A_eq=equal, b_eq=np.zeros(equal.shape[0]), bounds=bounds)
+    with solving(f"linear program of {len(variable):,} flows over owned links"):
+        answer = solve(cost, A_ub=limit, b_ub=np.ones(n_arcs), A_eq=equal, b_eq=np.zeros(equal.shape[0]), bounds=bounds)
     return float(-answer.fun)
 
 

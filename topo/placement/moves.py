@@ -16,6 +16,7 @@ from topo.placement.job import Job
 from topo.placement.measure import end_tree
 from topo.placement.placement import rank_width
 from topo.placement.room import parts_of
+from topo.progress import solving
 from topo.result import Result, Row, Standing
 from topo.table import Array
 
@@ -154,8 +155,9 @@ def _restarts(
         low, high = np.append(low, -np.inf), np.append(high, most_jobs)
     matrix = coo_array((values, (rows, columns)), shape=(len(low), base + k)).tocsr()
     upper = np.concatenate([np.ones(base), weight])
-    answer = milp(cost, constraints=LinearConstraint(matrix, low, high), integrality=np.ones(base + k, np.int64),
-                  bounds=Bounds(0, upper), options={"time_limit": limit_s})  # fmt: skip
+    with solving(f"integer program of {k:,} moves, {limit_s:g} s at most"):
+        answer = milp(cost, constraints=LinearConstraint(matrix, low, high), integrality=np.ones(base + k, np.int64),
+                      bounds=Bounds(0, upper), options={"time_limit": limit_s})  # fmt: skip
     if answer.x is None:
         return None
     x = np.round(answer.x).astype(np.int64)  # the solver returns 0.9999999
@@ -185,8 +187,9 @@ def fewest_moves_unspread(
     cost[d] = 1.0
     upper = np.full(matrix.shape[1], float(room.max()))
     upper[u], upper[z] = 1.0, 1.0
-    answer = milp(cost, constraints=LinearConstraint(matrix, low, high), integrality=np.ones(len(cost), np.int64),
-                  bounds=Bounds(0, upper), options={"time_limit": limit_s})  # fmt: skip
+    with solving(f"integer program of {cells:,} moves, {limit_s:g} s at most"):
+        answer = milp(cost, constraints=LinearConstraint(matrix, low, high), integrality=np.ones(len(cost), np.int64),
+                      bounds=Bounds(0, upper), options={"time_limit": limit_s})  # fmt: skip
     if answer.x is None:
         return None
     after = np.round(answer.x[y]).astype(np.int64).reshape(c.shape)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from topo.progress import solving
 from topo.table import Array
 from topo.wiring.cabling import Cabling
 from topo.wiring.codes import CONSEQUENCES
@@ -221,7 +222,9 @@ def _nearest(count: Array, spread: tuple[int, int], rows: Array, columns: tuple[
     most = np.concatenate([rows, np.full(m, columns[1]), np.full(n * m, high)])
     room = np.concatenate([np.minimum(count, high).ravel(), np.full(n * m, high)])
     worth = np.concatenate([np.ones(n * m), np.zeros(n * m)])
-    answer = milp(-worth, constraints=LinearConstraint(limits, least, most), bounds=Bounds(np.zeros(2 * n * m), room))
+    conditions = LinearConstraint(limits, least, most)
+    with solving(f"even numbers of cables between {n:,} and {m:,} switches"):
+        answer = milp(-worth, constraints=conditions, bounds=Bounds(np.zeros(2 * n * m), room))
     if answer.x is None:
         return None
     target: NDArray[np.int64] = np.round(answer.x[: n * m] + answer.x[n * m :]).astype(np.int64).reshape(n, m)
