@@ -62,29 +62,25 @@ def bisection_numbers(fabric: Fabric, missing: dict[str, str], seed: int) -> dic
 def _quick_bisection(fabric: Fabric) -> tuple[float, float, float, str] | None:
     """Lower bound, upper bound, full bisection and how they were found, without a search.
 
-    For large fabrics whose endpoints all hang on one switch each, equally fast. An all-to-all at scale theta puts
-    theta * rate * (N/2)^2 / (N - 1) across any even split. With theta that of the cables between switches, a cut that
-    takes k and l endpoints off at their own links is at least rate * (k + l) + c * (N/2 - k) * (N/2 - l), which is
-    least at a corner: the lower bound is that flow or full bisection. Any even split is an upper bound, here that of
-    the endpoints in order. Where these do not meet, the second eigenvalue and the order along its vector are tried.
+    For large fabrics whose endpoints all hang on one switch each, equally fast. The lower bound is that of an
+    all-to-all on the fabric's routes or full bisection. Any even split is an upper bound, here that of the endpoints in
+    order. Where these do not meet, the second eigenvalue and the order along its vector are tried.
     """
     from topo.analysis.bisection.problem import make_problem
+    from topo.analysis.bisection.routed import routed_bound
     from topo.analysis.bisection.spread import spectral_bound
-    from topo.routing.loads import link_loads
-    from topo.traffic import all_to_all, line_rate_gbps
+    from topo.traffic import line_rate_gbps
 
     rate = line_rate_gbps(fabric)
     n = len(rate)
     if n % 2 or len(np.unique(rate)) != 1:
         return None
-    loads = link_loads(fabric, all_to_all(fabric), routing="ecmp")
+    problem = make_problem(fabric, None, "none", kinds=None, state=None)
     full = float(rate[0] * (n // 2))
-    arc = np.repeat(fabric.links.kind.is_any("scale_out"), 2) & (loads.arc_gbps > 0)
-    theta = float((loads.capacity_gbps[arc] / loads.arc_gbps[arc]).min(initial=np.inf))
-    lower, upper = min(full, theta * float(rate[0]) * (n // 2) ** 2 / (n - 1)), min(full, _halved(fabric, np.arange(n)))
+    lower, upper = min(full, routed_bound(problem, n // 2)), min(full, _halved(fabric, np.arange(n)))
     below, above = "an all-to-all over shortest paths", "the endpoints halved in their order"
     if upper - lower > _ROUNDING * upper:
-        spectral = spectral_bound(make_problem(fabric, None, "none", kinds=None, state=None), n // 2)
+        spectral = spectral_bound(problem, n // 2)
         if spectral > lower:
             lower, below = min(full, spectral), "the second eigenvalue of the cables between switches"
         smooth = _halved(fabric, _smooth_place(fabric))

@@ -3,7 +3,7 @@
 The cut is recounted from the fabric's own tables. A lower bound is recomputed from its witness without search: shares,
 conservation and capacity of every flow are checked on the merged graph of the problem, and the cheapest labelling of
 the block tree is solved again; both the merging and that minimum are the library's own code, which the tests hold
-against brute force.
+against brute force. Bounds that are a rule, without data of their own, are found once more in ``rules``.
 """
 
 from __future__ import annotations
@@ -14,11 +14,9 @@ from typing import TypeVar, cast
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import connected_components
 
 from topo.analysis.bisection import Bisection
 from topo.analysis.bisection.blocks import Bases, find_bases, joined_apart
-from topo.analysis.bisection.exhaustive import MOST_VERTICES
 from topo.analysis.bisection.healthier import is_comparable, lost_gbps
 from topo.analysis.bisection.knapsack import Charges
 from topo.analysis.bisection.layers import Gathering, gathered, layers_of, meshes_as_hubs
@@ -26,7 +24,7 @@ from topo.analysis.bisection.lower import Bound, Healthier, Layered, Witness, ro
 from topo.analysis.bisection.merging import cheapest_labels
 from topo.analysis.bisection.pods import PodFlow, cheapest_whole, filled, joined_pods, pod_of_vertex, relayed
 from topo.analysis.bisection.problem import Problem, even_sizes, inner_switches, make_problem
-from topo.analysis.bisection.search import cheapest_units
+from topo.analysis.bisection.rules import BY_RULE
 from topo.analysis.bisection.transport import Embedding
 from topo.analysis.cuts import usable_arcs
 from topo.errors import CertificateError, claim
@@ -105,8 +103,7 @@ def _proved(problem: Problem, bound: Bound, keep: str, smaller: int) -> float:
         return _between_pods(problem, _given(witness, PodFlow), smaller)
     if method == "healthier":
         return _lessened(problem, _given(witness, Healthier), keep, smaller)
-    by_rule = {"uniform": _uniform, "spectral": _spectral, "enumeration": _enumerated}
-    return by_rule[method](problem, smaller)
+    return BY_RULE[method](problem, smaller)
 
 
 def _given(witness: Witness | None, kind: type[Given]) -> Given:
@@ -289,94 +286,3 @@ def _opposed(parent: Array, element: Array, is_base: Array, kappa: Array, share:
         if not is_base[block]:
             worst[block] = max(worst[block], wanted[block] - got[vertex] / share[vertex])
     return worst
-
-
-def _uniform(problem: Problem, smaller: int) -> float:
-    """All-to-all over shortest paths, source by source; units on one switch alone start and end there."""
-    adjacency, n_units = problem.adjacency, problem.n_units
-    part = connected_components(adjacency, directed=False)[1][:n_units]
-    if (part != part[0]).any():
-        return 0.0
-    single = (np.arange(problem.n_vertices) < n_units) & (np.diff(adjacency.indptr) == 1)
-    first = adjacency.indptr[:-1][single]
-    at = np.arange(n_units)
-    at[single[:n_units]] = adjacency.indices[first]
-    weight = np.bincount(at, problem.weight, problem.n_vertices)
-    kept = np.flatnonzero(~single | (weight > 0))
-    own = problem.weight[single[:n_units]]
-    adjacency, weight = adjacency[kept][:, kept], weight[kept]
-    loads = np.zeros(adjacency.nnz)
-    row = np.repeat(np.arange(len(kept)), np.diff(adjacency.indptr))
-    for source in np.flatnonzero(weight).tolist():
-        loads += weight[source] * _loads_from(source, adjacency, row, weight)
-    busy = loads > 0
-    across = math.inf
-    if busy.any():
-        total = int(problem.weight.sum())
-        across = float((adjacency.data[busy] / loads[busy]).min()) * smaller * (total - smaller)
-    rates = problem.adjacency.data[first] / own
-    return min(across, float(rates.min(initial=math.inf)) * smaller)
-
-
-def _loads_from(source: int, adjacency: csr_array, row: Array, weight: Array) -> Array:
-    """Loads of the arcs when the source sends every vertex its weight, level by level outwards and back."""
-    n = len(weight)
-    level, paths, loads = np.full(n, -1), np.zeros(n), np.zeros(adjacency.nnz)
-    level[source], paths[source] = 0, 1.0
-    forward: list[Array] = []
-    while True:
-        arcs = np.flatnonzero((level[row] == len(forward)) & (level[adjacency.indices] < 0))
-        if not arcs.size:
-            break
-        heads = adjacency.indices[arcs]
-        level[heads] = len(forward) + 1
-        paths += np.bincount(heads, paths[row[arcs]] * adjacency.data[arcs], n)
-        forward.append(arcs)
-    through = weight.astype(float)
-    for arcs in reversed(forward):
-        tail, head = row[arcs], adjacency.indices[arcs]
-        loads[arcs] = paths[tail] * adjacency.data[arcs] / paths[head] * through[head]
-        through += np.bincount(tail, loads[arcs], n)
-    return loads
-
-
-def _spectral(problem: Problem, smaller: int) -> float:
-    """The eigenvalue is proved by a factorization: Laplacian minus lambda (I - J/n), plus J, is positive definite."""
-    from topo.analysis.bisection.spread import spectral_bound
-
-    n_units, n = problem.n_units, problem.n_vertices - problem.n_units
-    switches = problem.adjacency[n_units:, n_units:].toarray()
-    laplacian = np.diag(switches.sum(axis=1)) - switches
-    scale = float(laplacian.diagonal().max())
-    second = float(np.linalg.eigvalsh(laplacian)[1]) - 2e-9 * scale
-    shifted = laplacian - second * np.eye(n) + (second + scale) / n * np.ones((n, n))
-    try:
-        np.linalg.cholesky(shifted)
-    except np.linalg.LinAlgError as error:
-        raise CertificateError("the certificate does not hold: the eigenvalue is smaller than claimed") from error
-    return spectral_bound(problem, smaller)
-
-
-def _enumerated(problem: Problem, smaller: int) -> float:
-    """Every side of every switch (of every unit too, where there are few) once more, one at a time."""
-    n, m = problem.n_units, problem.n_vertices - problem.n_units
-    adjacency = problem.adjacency.toarray()
-    total = int(problem.weight.sum())
-    best = math.inf
-    if problem.n_vertices <= MOST_VERTICES:
-        for code in range(1 << (n + m - 1)):
-            one = (code >> np.arange(n + m) & 1).astype(bool)
-            if int(problem.weight[one[:n]].sum()) in (smaller, total - smaller):
-                best = min(best, float(adjacency[one][:, ~one].sum()))
-        return best
-    access, switches = adjacency[:n, n:], adjacency[n:, n:]
-    for code in range(1 << (m - 1)):
-        one = (code >> np.arange(m) & 1).astype(bool)
-        between = switches[one][:, ~one].sum()
-        if between >= best:
-            continue
-        if_one, if_zero = access[:, ~one].sum(axis=1), access[:, one].sum(axis=1)
-        for size in (smaller, total - smaller):
-            chosen = cheapest_units(problem.weight, if_one - if_zero, size)
-            best = min(best, float(between + if_zero.sum() + (if_one - if_zero)[chosen].sum()))
-    return best

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from topo.analysis.bisection.pods import (
     relayed,
 )
 from topo.analysis.bisection.problem import Problem
+from topo.analysis.bisection.routed import routed_bound
 from topo.analysis.bisection.spread import spectral_bound, uniform_bound
 from topo.analysis.bisection.transport import Embedding, candidates
 from topo.analysis.bisection.upward import upward_embedding
@@ -86,7 +88,12 @@ def rounded_up(value: float, unit: float) -> float:
 
 
 def quick_bound(problem: Problem, tree: BlockTree | None, smaller: int) -> Bound:
-    """The best bound of flows straight through each bundle: exact on fabrics joined in proportion, layer by layer."""
+    """The best bound of flows straight through each bundle: exact on fabrics joined in proportion, layer by layer.
+
+    Without a tree, of an all-to-all on the fabric's routes.
+    """
+    if tree is None:
+        return _of_rule(problem, smaller, "routed", routed_bound)
     return _best_of_layers(problem, tree, smaller, _straight, math.inf)
 
 
@@ -109,15 +116,17 @@ def lower_bound(problem: Problem, tree: BlockTree | None, smaller: int, enough: 
     """The best of all bounds, or the first found that is ``enough``."""
     with part("", 1 / 2):
         best = _best_of_layers(problem, tree, smaller, _embeddings, enough)
-    if best.gbps >= enough:
-        return best
-    if tree is not None and problem.n_vertices > MOST_FOR_SLOW_BOUNDS:
-        return best
-    for method, bound in (("uniform", uniform_bound), ("spectral", spectral_bound)):
-        value = rounded_up(bound(problem, smaller), problem.unit_gbps)
-        if value > best.gbps:
-            best = Bound(value, method, None)
+    for method, bound in (("routed", routed_bound), ("uniform", uniform_bound), ("spectral", spectral_bound)):
+        slow = method != "routed" and tree is not None and problem.n_vertices > MOST_FOR_SLOW_BOUNDS
+        if best.gbps >= enough or slow:
+            break
+        best = max(best, _of_rule(problem, smaller, method, bound), key=itemgetter(0))
     return best
+
+
+def _of_rule(problem: Problem, smaller: int, method: str, bound: Callable[[Problem, int], float]) -> Bound:
+    value = rounded_up(bound(problem, smaller), problem.unit_gbps)
+    return Bound(value, method, None) if value > 0 else TRIVIAL
 
 
 def _straight(tree: BlockTree | None) -> Iterator[Embedding]:
