@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topo.errors import ParameterError
-from topo.routing.kernel import Descent, Graph, arrivals, descend, push
+from topo.routing.favour import filling, senders
+from topo.routing.kernel import Descent, Graph, arrivals, descend
 from topo.routing.scheme import Routing
 from topo.routing.twins import Quotient
 from topo.routing.weights import is_path_aware
@@ -164,14 +165,7 @@ class Columns:
         if self.built is None:
             return descend(self.graph, rows, columns, len(sinks))
         room = self._built_inflow(descend(self.built, rows, columns, len(sinks)), sinks)
-
-        def favour(settled: Array, totals: Array) -> Array:
-            wanted = room[settled]
-            share = np.divide(totals, wanted, out=np.ones_like(totals), where=wanted > 0)
-            least: Array = np.minimum(share, 1.0)
-            return least
-
-        return descend(self.graph, rows, columns, len(sinks), favour=favour)
+        return descend(self.graph, rows, columns, len(sinks), favour=filling(room))
 
     def _built_inflow(self, found: Descent, sinks: Array) -> NDArray[np.float64]:
         """Rate that could come into each row on its shortest paths in the fabric as built, (rows, columns)."""
@@ -187,15 +181,10 @@ class Columns:
         inside = self._inside(found.graph)
         total = arrivals(found, sources, _without(found.graph, inside).steps)
         if inside.any():
-            total += arrivals(found, self._each_sends(found), _without(found.graph, ~inside).steps)
+            is_in = self.class_of >= q.n_relays + q.n_parts
+            total += arrivals(found, senders(found, is_in), _without(found.graph, ~inside).steps)
         total[: q.n] += q.core.inflow_gbps[q.first][:, None]
         return total
-
-    def _each_sends(self, found: Descent) -> NDArray[np.float64]:
-        """1 for rows that may send something on; 0 for parts on the way in that nothing enters on a shortest path."""
-        is_in = self.class_of >= self.quotient.n_relays + self.quotient.n_parts
-        begins = np.repeat(np.where(is_in, 0.0, 1.0)[:, None], found.level.shape[1], axis=1)
-        return np.asarray(np.where(is_in[:, None], push(found, begins) > 0, 1.0))
 
     @cached_property
     def differs_by_member(self) -> NDArray[np.bool_]:

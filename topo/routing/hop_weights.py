@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from topo.routing.access import Access
 from topo.routing.arcs import Arcs, Bundles, list_codes, network_arcs
 from topo.routing.distances import Seeds
+from topo.routing.favour import filling
 from topo.routing.kernel import Graph, arrivals, descend
 from topo.routing.part_pull import PartPull
 from topo.routing.weights import LinkWeights, is_path_aware, link_costs
@@ -157,13 +158,7 @@ def _path_pull(
         mine = row[a:b], column[a:b] - low, n
         found = descend(built, *mine)
         room = arrivals(found, np.ones(found.level.shape), built.steps)
-
-        def favour(settled: Array, totals: Array, room: Array = room) -> Array:
-            wanted = room[settled]
-            share = np.divide(totals, wanted, out=np.ones_like(totals), where=wanted > 0)
-            return np.asarray(np.minimum(share, 1.0))
-
-        settled = descend(now, *mine, favour=favour).favour
+        settled = descend(now, *mine, favour=filling(room)).favour
         assert settled is not None
         pull[:, low : low + n] = settled[:n_relays]
     return pull

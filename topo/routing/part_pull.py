@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from topo.network import Network
 from topo.routing.access import Access, find_states
 from topo.routing.arcs import close_code, network_arcs, positions
+from topo.routing.favour import filling, senders
 from topo.routing.host_states import HostStates
-from topo.routing.kernel import Graph, arrivals, descend, push
+from topo.routing.kernel import Graph, arrivals, descend
 from topo.routing.relaying import find_relaying
 from topo.routing.weights import LinkWeights
 from topo.table import Array
@@ -86,21 +87,10 @@ def part_pull(weights: LinkWeights, access: Access, wanted: Array) -> PartPull:
 
 
 def _favours(now: Graph, built: Graph, is_in: Array, seeds: tuple[Array, Array, int]) -> NDArray[np.float64]:
-    """What each state can send on towards each sink, over what could come in as built: at most 1, (states, sinks).
-
-    Nothing comes from states on the way in that nothing enters: parts that relay for no other, and neighbours of the
-    sink that no shortest path leads over.
-    """
+    """What each state can send on towards each sink, over what could come in as built: at most 1, (states, sinks)."""
     found = descend(built, *seeds)
-    begins = np.repeat(np.where(is_in, 0.0, 1.0)[:, None], found.level.shape[1], axis=1)
-    room = arrivals(found, np.where(is_in[:, None], push(found, begins) > 0, 1.0), built.steps)
-
-    def favour(settled: Array, totals: Array) -> Array:
-        wanted = room[settled]
-        share = np.divide(totals, wanted, out=np.ones_like(totals), where=wanted > 0)
-        return np.asarray(np.minimum(share, 1.0))
-
-    settled = descend(now, *seeds, favour=favour).favour
+    room = arrivals(found, senders(found, is_in), built.steps)
+    settled = descend(now, *seeds, favour=filling(room)).favour
     assert settled is not None
     return settled
 
