@@ -14,17 +14,18 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from topo.fabric import FORWARDS_ALL
+from topo.errors import ParameterError
+from topo.fabric import FORWARDS_ALL, Fabric
 from topo.network import Network
 from topo.routing.arcs import Arcs, positions
 from topo.routing.host_states import HostStates, host_states
 from topo.routing.relaying import Relaying, find_relaying, passing_parts
 from topo.routing.scheme import Routing
-from topo.table import Array, ranges
+from topo.table import Array, check_rows, ranges
 
-__all__ = ["Access", "Costs", "Ways", "find_access", "find_states", "ranges"]
+__all__ = ["Access", "Costs", "Ways", "end_index", "find_access", "find_states", "flow_ends"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +141,40 @@ class Access:
         if self._single_way is not None:
             return self._single_way[end]
         return self.ways.find(end * self.n_states + state)
+
+
+def end_index(access: Access, fabric: Fabric, name: str, rows: ArrayLike) -> NDArray[np.int64]:
+    """Positions of node rows among the endpoints; ``name`` is what the caller calls them.
+
+    :raises ParameterError: a row that is no endpoint.
+    """
+    array = np.asarray(rows).ravel()
+    nodes = check_rows(array if array.size else array.astype(np.int64), len(fabric.nodes), "nodes")
+    index = access.end_of[nodes]
+    other = np.flatnonzero(index < 0)
+    if other.size:
+        raise ParameterError(
+            f"{name}: {str(fabric.nodes.name[nodes[other[0]]])!r} is no endpoint of {fabric.name!r}; "
+            "traffic starts and ends at endpoints"
+        )
+    return index
+
+
+def flow_ends(
+    access: Access, fabric: Fabric, source: ArrayLike, sink: ArrayLike
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Positions of the sources and sinks of flows, given as node rows, among the endpoints.
+
+    :raises ParameterError: a row that is no endpoint, a flow to itself, or unequal numbers.
+    """
+    begin, end = end_index(access, fabric, "source", source), end_index(access, fabric, "sink", sink)
+    if len(begin) != len(end):
+        raise ParameterError(f"{len(begin)} sources and {len(end)} sinks; each flow needs both")
+    itself = np.flatnonzero(begin == end)
+    if itself.size:
+        node = access.endpoints[begin[itself[0]]]
+        raise ParameterError(f"flow {itself[0]} goes from {str(fabric.nodes.name[node])!r} to itself; leave it out")
+    return begin, end
 
 
 def find_access(network: Network, arcs: Arcs, routing: Routing) -> Access:

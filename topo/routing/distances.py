@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topo.routing.arcs import Arcs
-from topo.table import Array, ranges
+from topo.table import Array
 
-__all__ = ["Reached", "RelayGraph", "Seeds", "least_costs", "twin_rows"]
+__all__ = ["Reached", "RelayGraph", "Seeds", "least_costs"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,24 +123,3 @@ def _settle(cost: NDArray[Any], far: int, hops: list[tuple[int, Any]], fixed: Ar
                 kept[nearer] = level + step
                 cost[touched] = kept
                 pending.add(level + step)
-
-
-def twin_rows(graph: RelayGraph, label: Array) -> NDArray[np.int64]:
-    """For each row the smallest row with the same label and the same hops; exchanging the two changes nothing."""
-    n, degree = graph.n_rows, graph.degree
-    weight = np.random.default_rng(0).integers(1, 2**63, n, dtype=np.uint64)
-    with np.errstate(over="ignore"):
-        mixed = weight[graph.head] * (2 * graph.cost.astype(np.uint64) + np.uint64(1))
-        running = np.concatenate([np.zeros(1, np.uint64), np.cumsum(mixed, dtype=np.uint64)])
-        code = running[graph.start[1:]] - running[graph.start[:-1]]
-        code += np.asarray(label).astype(np.int64).view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    _, first, inverse = np.unique(code, return_index=True, return_inverse=True)
-    twin = first[inverse].astype(np.int64)
-    # The code proposes, the comparison hop by hop decides.
-    equal = (degree == degree[twin]) & (label == label[twin])
-    rows = np.flatnonzero(equal)
-    index, owner = ranges(graph.start[rows], degree[rows])
-    other, _ = ranges(graph.start[twin[rows]], degree[rows])
-    differs = (graph.head[index] != graph.head[other]) | (graph.cost[index] != graph.cost[other])
-    equal[rows[owner[differs]]] = False
-    return np.where(equal, twin, np.arange(n))

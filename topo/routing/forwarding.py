@@ -8,21 +8,22 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from topo.errors import InputError, ParameterError
+from topo.errors import InputError
 from topo.fabric import Fabric, Note, State
 from topo.io.forwarding import ForwardingDump, PortAddresses
 from topo.io.notes import NoteBook
 from topo.network import Network
-from topo.routing.access import Access, find_access
+from topo.routing.access import Access, end_index, find_access, flow_ends
 from topo.routing.arcs import network_arcs
 from topo.routing.scheme import Routing
-from topo.table import Array, check_rows
+from topo.table import Array
 
-__all__ = ["Followed", "ForwardingTable", "TableFault"]
+__all__ = ["OUTCOMES", "Followed", "ForwardingTable", "TableFault"]
 
-NO_ENTRY = -1
+_NO_ARC = -1
 _ARRIVED, _NO_ENTRY, _ELSEWHERE, _LOOP = 0, 1, 2, 3
 OUTCOMES = ("arrived", "no entry", "led to another node", "in a loop")
+"""How a flow may end, or what follows the entries from a switch."""
 _BLOCK_CELLS = 1 << 22
 
 
@@ -84,7 +85,7 @@ class ForwardingTable:
         row = _switch_rows(fabric, access, dump, book)
         out = _port_arcs(network, access, row, dump, book)
         owner = _owners(fabric, access, dump, addresses, row, out, book)
-        arc = np.full((access.n_relays, len(access.endpoints)), NO_ENTRY, np.int32)
+        arc = np.full((access.n_relays, len(access.endpoints)), _NO_ARC, np.int32)
         lid_of = _lowest(owner, len(access.endpoints))
         end = np.where(lid_of[owner[dump.lid]] == dump.lid, owner[dump.lid], -1)
         used = np.flatnonzero((row[dump.switch] >= 0) & (end >= 0) & (out >= 0))
@@ -121,12 +122,7 @@ class ForwardingTable:
 
         :raises ParameterError: a row that is no endpoint, or a flow to itself.
         """
-        begin, end = (_end_index(self.fabric, self.access, rows) for rows in (source, sink))
-        if len(begin) != len(end):
-            raise ParameterError(f"{len(begin)} sources and {len(end)} sinks; each flow needs both")
-        if (begin == end).any():
-            node = self.access.endpoints[begin[np.flatnonzero(begin == end)[0]]]
-            raise ParameterError(f"a flow goes from {str(self.fabric.nodes.name[node])!r} to itself; leave it out")
+        begin, end = flow_ends(self.access, self.fabric, source, sink)
         outcome = np.full(len(end), _LOOP, np.int8)
         first, row = self._first_hops(begin, end)
         outcome[first < 0] = _NO_ENTRY
@@ -175,7 +171,7 @@ class ForwardingTable:
         All entries towards all ``sinks`` (node rows; default: all endpoints with an address) are followed from
         every switch that has an entry, or has endpoints.
         """
-        wanted = np.flatnonzero(self.lid > 0) if sinks is None else _end_index(self.fabric, self.access, sinks)
+        wanted = np.flatnonzero(self.lid > 0) if sinks is None else end_index(self.access, self.fabric, "sinks", sinks)
         found: list[TableFault] = []
         block = max(1, _BLOCK_CELLS // max(len(self.relays), 1))
         for low in range(0, len(wanted), block):
@@ -206,16 +202,6 @@ class ForwardingTable:
         idle[self.access.outward.head[self.access.outward.head < n]] = False
         fate[idle[:, None] & (arc < 0)] = _ARRIVED
         return fate
-
-
-def _end_index(fabric: Fabric, access: Access, rows: ArrayLike) -> NDArray[np.int64]:
-    array = np.asarray(rows).ravel()
-    nodes = check_rows(array if array.size else array.astype(np.int64), len(fabric.nodes), "nodes")
-    index = access.end_of[nodes]
-    if (index < 0).any():
-        name = str(fabric.nodes.name[nodes[np.flatnonzero(index < 0)[0]]])
-        raise ParameterError(f"{name!r} is no endpoint of {fabric.name!r}; traffic starts and ends at endpoints")
-    return index
 
 
 def _by_uid(fabric: Fabric, rows: Array) -> dict[int, int]:

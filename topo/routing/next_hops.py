@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from topo.errors import ParameterError
 from topo.fabric import Fabric, State
 from topo.network import Network
-from topo.routing.access import Access, find_access
+from topo.routing.access import Access, end_index, find_access
 from topo.routing.arcs import Bundles, list_codes, network_arcs
 from topo.routing.distances import RelayGraph, Seeds
 from topo.routing.hop_weights import HomeLists, HopWeights, home_lists, hop_weights
@@ -92,7 +92,7 @@ class NextHops:
         if weighs is not None:
             network = Network(fabric, network.links[network.capacity_gbps > 0], network.kinds, state)
         access, bundles = _reached(network, chosen)
-        wanted = np.arange(len(access.endpoints)) if sinks is None else _end_index(access, fabric, "sinks", sinks)
+        wanted = np.arange(len(access.endpoints)) if sinks is None else end_index(access, fabric, "sinks", sinks)
         wanted = np.unique(wanted)
         homes, parts, kind = _kinds(network, access, weighs, chosen, wanted)
         group, seeds, n_groups = _groups(access, wanted, kind)
@@ -158,13 +158,6 @@ class NextHops:
         """Groups of destinations."""
         return int(self.table.shape[1])
 
-    def end_index(self, nodes: NDArray[np.int64], name: str = "nodes") -> NDArray[np.int64]:
-        """Positions of node rows among the endpoints.
-
-        :raises ParameterError: a row that is no endpoint.
-        """
-        return _end_index(self.access, self.fabric, name, nodes)
-
     def next_arcs(self, node: int, sink: int) -> NDArray[np.int64]:
         """Arcs a packet at relay ``node`` for endpoint ``sink`` may take, access links included.
 
@@ -179,7 +172,7 @@ class NextHops:
         row = int(self.row_of[check_rows(np.array([node]), len(self.fabric.nodes), "nodes")[0]])
         if row < 0:
             raise ParameterError(f"{str(self.fabric.nodes.name[node])!r} forwards nothing for others; name a switch")
-        end = int(_end_index(self.access, self.fabric, "sink", [sink])[0])
+        end = int(end_index(self.access, self.fabric, "sink", [sink])[0])
         group = int(self.group_of[sink])
         code = int(self.table[row, group]) if group >= 0 else NO_PATH
         if code == NO_PATH:
@@ -229,23 +222,6 @@ def _refuse_too_many(access: Access, n_groups: int) -> None:
             f"{access.n_relays:,} switches times {n_groups:,} groups of destinations are more next-hop sets than "
             f"the {_MOST_CELLS:,} a table holds; name fewer sinks, or ask for link loads, which need no table"
         )
-
-
-def _end_index(access: Access, fabric: Fabric, name: str, rows: ArrayLike) -> NDArray[np.int64]:
-    """Endpoint indices of node rows.
-
-    :raises ParameterError: a row that is no endpoint.
-    """
-    array = np.asarray(rows)
-    nodes = check_rows(array if array.size else array.astype(np.int64), len(fabric.nodes), "nodes")
-    index = access.end_of[nodes]
-    other = np.flatnonzero(index < 0)
-    if other.size:
-        raise ParameterError(
-            f"{name}: {str(fabric.nodes.name[nodes[other[0]]])!r} is no endpoint of {fabric.name!r}; "
-            "traffic starts and ends at endpoints"
-        )
-    return index
 
 
 def _groups(access: Access, wanted: Array, kind: Array | None) -> tuple[NDArray[np.int64], Seeds, int]:

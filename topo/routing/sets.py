@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topo.routing.arcs import list_codes
-from topo.routing.distances import Reached, RelayGraph, Seeds, least_costs, twin_rows
+from topo.routing.distances import Reached, RelayGraph, Seeds, least_costs
 from topo.table import Array, ranges
+from topo.twins import equal_rows
 
 __all__ = ["HopSets", "SetBits", "hop_sets"]
 
@@ -66,7 +67,8 @@ def hop_sets(graph: RelayGraph, seeds: Seeds, n_groups: int, tier: Array, *, up_
     Groups that hang on twins of each other's relays, at equal costs, are searched once: the answer for another is the
     same with each relay exchanged for its twin. Only relays next to both tell them apart.
     """
-    twin = twin_rows(graph, tier if up_down else np.zeros(graph.n_rows, np.int8))
+    # Exchanging two rows of one tier with the same hops changes nothing; tiers matter to up/down routing alone.
+    twin = equal_rows(graph.start, np.stack([graph.head, graph.cost]), tier if up_down else None)
     # Of a group's relays, twins come in the same order in every group.
     order = np.lexsort((seeds.row, twin[seeds.row], seeds.column))
     seeds = Seeds(seeds.row[order], seeds.cost[order], seeds.column[order])

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from topo.errors import ParameterError
+from topo.routing.access import flow_ends
 from topo.routing.next_hops import NO_PATH, NextHops
 from topo.routing.weighted_sets import shares_of, table_entries
-from topo.table import Array, check_rows, ranges
+from topo.table import Array, ranges
 
 __all__ = ["Choose", "at_random", "lost_mask", "walk"]
 
@@ -83,16 +84,7 @@ class _Walker:
         self, next_hops: NextHops, source: ArrayLike, sink: ArrayLike, choose: Choose, entries: int | None
     ) -> None:
         self.hops, self.access, self.choose, self.entries = next_hops, next_hops.access, choose, entries
-        begin = _ends(next_hops, "source", source)
-        self.end = _ends(next_hops, "sink", sink)
-        if len(begin) != len(self.end):
-            raise ParameterError(f"{len(begin)} sources and {len(self.end)} sinks; each flow needs both")
-        itself = np.flatnonzero(begin == self.end)
-        if itself.size:
-            node = next_hops.access.endpoints[begin[itself[0]]]
-            raise ParameterError(
-                f"flow {itself[0]} goes from {str(next_hops.fabric.nodes.name[node])!r} to itself; leave it out"
-            )
+        begin, self.end = flow_ends(self.access, next_hops.fabric, source, sink)
         rows = self.access.endpoints[self.end]
         if len(next_hops.sinks) < len(self.access.endpoints):
             foreign = np.flatnonzero(~np.isin(rows, next_hops.sinks))
@@ -319,10 +311,3 @@ def _joined(parts: list[tuple[Array, Array]]) -> tuple[Array, Array]:
     if not parts:
         return np.empty(0, np.int64), np.empty(0, np.int64)
     return np.concatenate([flow for flow, _ in parts]), np.concatenate([state for _, state in parts])
-
-
-def _ends(next_hops: NextHops, name: str, rows: ArrayLike) -> NDArray[np.int64]:
-    """Endpoint indices of node rows."""
-    array = np.asarray(rows).ravel()
-    nodes = check_rows(array if array.size else array.astype(np.int64), len(next_hops.fabric.nodes), "nodes")
-    return next_hops.end_index(nodes, name)
