@@ -179,7 +179,7 @@ def test_a_walk_takes_the_table_as_choice() -> None:
 
 def test_refused() -> None:
     hops = NextHops.of(topo.leaf_spine(2, 2, 2))
-    with pytest.raises(ParameterError, match="unknown table 'ftree'; known: destination-modulo"):
+    with pytest.raises(ParameterError, match="unknown table 'ftree'; known: hash, destination-modulo"):
         StaticTable.of(hops, "ftree")
     with pytest.raises(ParameterError, match="unknown addresses"):
         StaticTable.of(hops, addresses="by name")

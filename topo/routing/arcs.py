@@ -1,4 +1,4 @@
-"""Arcs of a network as columns, their bundles, and two helpers for lists of unequal length."""
+"""Arcs of a network as columns, with costs and bundles; and codes that tell lists, integers and probabilities apart."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from topo.network import Network
 from topo.routing.scheme import GLOBAL
 from topo.table import Array
 
-__all__ = ["Arcs", "Bundles", "close_code", "list_codes", "mixed_code", "network_arcs", "positions"]
+__all__ = ["Arcs", "Bundles", "close_code", "costs_of_links", "list_codes", "mixed_code", "network_arcs", "positions"]
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _MIX_2 = np.uint64(0xC2B2AE3D27D4EB4F)
@@ -31,13 +31,19 @@ class Arcs(NamedTuple):
         return Arcs(*(column[rows] for column in self))
 
 
-def network_arcs(network: Network, costs: Mapping[str, int]) -> Arcs:
-    """Both directions of every link of a network, between node rows, with their costs (1 where none is given)."""
+def costs_of_links(network: Network, costs: Mapping[str, int]) -> NDArray[np.int64]:
+    """Cost of each link of a network: by its kind, 1 where none is given; what is given for ``global`` ones last."""
     kind = network.fabric.links.kind
     per_label = np.array([costs.get(label, 1) for label in kind.labels.tolist()] or [1], np.int64)
     cost = per_label[kind.codes[network.links]]
     if GLOBAL in costs:
         cost[network.is_global] = costs[GLOBAL]
+    return cost
+
+
+def network_arcs(network: Network, costs: Mapping[str, int]) -> Arcs:
+    """Both directions of every link of a network, between node rows, with their costs (see :func:`costs_of_links`)."""
+    cost = costs_of_links(network, costs)
     a, b = network.a.astype(np.int64), network.b.astype(np.int64)
     arc = np.concatenate([2 * network.links, 2 * network.links + 1])
     return Arcs(np.concatenate([a, b]), np.concatenate([b, a]), arc, np.concatenate([cost, cost]))

@@ -174,7 +174,7 @@ class Rows:
 
     def unit_start(self) -> NDArray[np.int64]:
         """Bounds of the units among relays and out rows."""
-        counts = np.bincount(self.module, minlength=0)
+        counts = np.bincount(self.module)
         return np.concatenate([np.arange(self.n_relays + 1), self.n_relays + np.cumsum(counts)]).astype(np.int64)
 
     def relays(self, routing: Routing) -> NDArray[np.bool_]:

@@ -13,7 +13,8 @@ from topo.routing.distances import Seeds
 from topo.routing.favour import filling
 from topo.routing.kernel import Graph, arrivals, descend
 from topo.routing.part_pull import PartPull
-from topo.routing.weights import LinkWeights, is_path_aware, link_costs
+from topo.routing.relaying import find_relaying
+from topo.routing.weights import LinkWeights, is_path_aware
 from topo.table import Array, ranges
 
 __all__ = ["HomeLists", "HopWeights", "home_lists", "hop_weights"]
@@ -122,9 +123,7 @@ def home_lists(weights: LinkWeights, access: Access) -> HomeLists:
 
 def _built_arcs(weights: LinkWeights) -> Arcs:
     """Both directions of every link as built, between nodes, with their costs."""
-    cost = link_costs(weights.network, weights.routing)
-    arcs = network_arcs(weights.network, {})
-    return arcs._replace(cost=np.concatenate([cost, cost]))
+    return network_arcs(weights.network, find_relaying(weights.network, weights.routing).costs)
 
 
 def _by_link(weights: LinkWeights, column: Array) -> NDArray[np.float64]:

@@ -51,7 +51,7 @@ def host_states(
         _moved(arcs, both & ~same, out, into),
     ]
     first = n_relays + 2 * n_parts
-    found += _copy_edges(copies, arcs, first, host, full, own, is_part, out, into, relay_of)
+    found += _copy_edges(copies, arcs, first, host, full, is_part, out, into, relay_of)
     n_copies = len(copies.chip)
     node = np.concatenate([np.flatnonzero(full), parts, parts, copies.chip, copies.chip])
     passes = np.concatenate([np.ones(n_relays, bool), own[parts], own[parts], np.ones(2 * n_copies, bool)])
@@ -94,7 +94,6 @@ def _copy_edges(
     first: int,
     host: Array,
     full: Array,
-    own: Array,
     is_part: Array,
     out: Array,
     into: Array,

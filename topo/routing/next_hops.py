@@ -94,7 +94,7 @@ class NextHops:
         access, bundles = _reached(network, chosen)
         wanted = np.arange(len(access.endpoints)) if sinks is None else end_index(access, fabric, "sinks", sinks)
         wanted = np.unique(wanted)
-        homes, parts, kind = _kinds(network, access, weighs, chosen, wanted)
+        homes, parts, kind = _kinds(access, weighs, chosen, wanted)
         group, seeds, n_groups = _groups(access, wanted, kind)
         _refuse_too_many(access, n_groups)
         tier = fabric.nodes.tier[access.relays]
@@ -204,10 +204,10 @@ def _reached(network: Network, routing: Routing) -> tuple[Access, Bundles | None
 
 
 def _kinds(
-    network: Network, access: Access, weighs: LinkWeights | None, routing: Routing, wanted: Array
+    access: Access, weighs: LinkWeights | None, routing: Routing, wanted: Array
 ) -> tuple[HomeLists | None, PartPull | None, Array | None]:
     """What weights tell apart among destinations: their lists of homes, or factors where hosts are opened."""
-    if weighs is not None and not is_opened(network, access):
+    if weighs is not None and not is_opened(access):
         homes = home_lists(weighs, access)
         return homes, None, homes.group_kind
     if weighs is not None and is_path_aware(routing):

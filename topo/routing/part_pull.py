@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from topo.network import Network
 from topo.routing.access import Access, find_states
 from topo.routing.arcs import close_code, network_arcs, positions
 from topo.routing.favour import filling, senders
@@ -48,7 +47,7 @@ class PartPull(NamedTuple):
         return pull
 
 
-def is_opened(network: Network, access: Access) -> bool:
+def is_opened(access: Access) -> bool:
     """Whether paths go on inside hosts: some endpoint hangs on another part of its host."""
     return bool((access.outward.head >= access.n_relays).any() or (np.diff(access.ways.start) > 0)[
         access.is_in[access.ways.key % max(access.n_states, 1)]
@@ -61,7 +60,7 @@ def part_pull(weights: LinkWeights, access: Access, wanted: Array) -> PartPull:
     now, built = _graphs(weights, plan, access.n_relays)
     is_in = ~plan.is_out & (np.arange(len(plan.node)) >= access.n_relays)
     to_plan = _places(access, plan)
-    seeds = _seeds(access, plan, wanted)
+    seeds = _seeds(access, wanted)
     n_states, n_relays = access.n_states, access.n_relays
     kinds: dict[bytes, int] = {}
     kind_of = np.full(len(access.endpoints), -1, np.int64)
@@ -140,7 +139,7 @@ def _places(access: Access, plan: HostStates) -> NDArray[np.int64]:
     return np.concatenate([np.arange(before), copy, copy + len(plan.copy_key)])
 
 
-def _seeds(access: Access, plan: HostStates, wanted: Array) -> tuple[Array, Array]:
+def _seeds(access: Access, wanted: Array) -> tuple[Array, Array]:
     """Where sinks are reached, sorted by column: in their sink state, and from inside their own host on the way out.
 
     An endpoint on one relay alone is met on the way in only, and sends into its relay like others.

@@ -50,7 +50,6 @@ def find_relaying(network: Network, routing: Routing) -> Relaying:
         much = _DETOURS * max(costs.values(), default=1)
         return Relaying(costs, much, much + 1, accelerators)
     scale_up = costs.get("scale_up", 1)
-    # Kinds that are not known stay: who looks at the costs refuses them.
     dearer = {kind: (1 + scale_up) * cost for kind, cost in {**dict.fromkeys(LINK_KINDS, 1), **costs}.items()}
     dearer["scale_up"] = scale_up
     return Relaying(dearer, 0, 1, accelerators)

@@ -40,14 +40,16 @@ class Routing:
     ``path`` follows the capacity left on the way to the destination, ``local`` the next link's rate alone.
     ``table`` says how single-path chooses: ``hash`` (independently for each flow and switch), a table by
     destination as InfiniBand subnet managers set it, or ``dimension-order`` on grids, which a plain string stands for
-    too. ``pxn`` says when accelerators relay for
-    others of their own host: ``needed``, only where there is no other way, as on rails that nothing joins; ``always``,
-    as NCCL's PXN does by default between two ranks: within a unit what is for another rail goes over scale-up links to
-    the sender's neighbour on that rail and crosses no spine; ``never``. True and False are always and never. It
-    matters where hosts are opened down to their accelerators. ``seed`` is for what is drawn.
+    too. ``pxn`` says when accelerators relay for others of their own host: ``needed``, only where there is no other
+    way, as on rails that nothing joins; ``always``, as NCCL's PXN does by default between two ranks: within a unit
+    what is for another rail goes over scale-up links to the sender's neighbour on that rail and crosses no spine;
+    ``never``. True and False are always and never. It matters where hosts are opened down to their accelerators.
+    ``seed`` is for what is drawn.
 
     >>> Routing.of("ecmp") == Routing()
     True
+
+    :raises ParameterError: an unknown scheme, table, rule or link kind, a cost that is no whole number from 1 to 1000.
     """
 
     scheme: str = "ecmp"

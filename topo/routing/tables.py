@@ -12,12 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from topo.errors import ParameterError
 from topo.routing.dimension_order import dimension_order
 from topo.routing.next_hops import NextHops
+from topo.routing.scheme import SINGLE_PATH_TABLES
 from topo.routing.walk import Choose, at_random, walk
 from topo.table import Array
 
 __all__ = ["ADDRESSES", "TABLES", "StaticTable", "leaf_order"]
 
-TABLES = ("destination-modulo", "min-hop", "random", "random-by-pair", "dimension-order", "hash")
+TABLES = (*SINGLE_PATH_TABLES, "random-by-pair")
 ADDRESSES = ("in leaf order", "in order of rows", "shuffled")
 _MOST_CELLS = 200_000_000
 _ODD = np.uint64(0x9E3779B97F4A7C15)

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from topo.errors import ParameterError
 from topo.fabric import Fabric, State
-from topo.network import LINK_KINDS, Network
+from topo.network import Network
+from topo.routing.arcs import costs_of_links
 from topo.routing.relaying import find_relaying
-from topo.routing.scheme import GLOBAL, Routing
+from topo.routing.scheme import Routing
 from topo.table import Array
 
-__all__ = ["LinkWeights", "coded", "is_path_aware", "link_costs"]
+__all__ = ["LinkWeights", "coded", "is_path_aware"]
 
 _FEW = 16
 
@@ -57,7 +57,8 @@ class LinkWeights:
             if not keep.all():
                 network = Network(fabric, network.links[keep], network.kinds, state)
                 gbps, built, weight = gbps[keep], built[keep], weight[keep]
-        return cls(network, link_costs(network, routing), weight, gbps, built, routing)
+        cost = costs_of_links(network, find_relaying(network, routing).costs)
+        return cls(network, cost, weight, gbps, built, routing)
 
     def kinds(self, entry: Array) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Distinct (cost, rates) of links: the cost of each, and which each entry (position of a link) has."""
@@ -91,23 +92,6 @@ class LinkWeights:
 def is_path_aware(routing: Routing) -> bool:
     """Whether splits follow the capacity left on the way to the destination."""
     return routing.scheme == "wcmp" and routing.weights == "path"
-
-
-def link_costs(network: Network, routing: Routing) -> NDArray[np.int64]:
-    """Cost of each link of a network: by its kind, 1 where the routing gives none; what it gives ``global`` ones last.
-
-    :raises ParameterError: a cost for a kind of link that does not exist.
-    """
-    cost = np.ones(len(network.links), np.int64)
-    costs = dict(find_relaying(network, routing).costs)
-    between_groups = costs.pop(GLOBAL, None)
-    for kind, value in costs.items():
-        if kind not in LINK_KINDS:
-            raise ParameterError(f"cost for unknown link kind {kind!r}; known: {', '.join((*LINK_KINDS, GLOBAL))}")
-        cost[network.fabric.links.kind.is_any(kind)[network.links]] = value
-    if between_groups is not None:
-        cost[network.is_global] = between_groups
-    return cost
 
 
 def coded(values: Array) -> NDArray[np.int32]:
