@@ -113,6 +113,6 @@ def spectral_bound(problem: Problem, smaller: int) -> float:
     second = max(0.0, float(values[1]) - 1e-9 * float(values[-1]))
     k = np.arange(n + 1)
     fewest, most = (np.concatenate([[0], np.cumsum(order)]) for order in (hosts, hosts[::-1]))
-    half = n_units // 2
+    half = smaller // int(problem.weight[0])
     moved = np.maximum(0, np.maximum(fewest - (n_units - half), half - most))
     return float((second * k * (n - k) / n + rate * moved).min())

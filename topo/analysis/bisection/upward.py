@@ -49,7 +49,7 @@ def _with_top(tree: BlockTree, height: Array, top_tier: int) -> Embedding | None
     share = np.zeros(len(height))
     share[tree.bases.vertex] = 1.0
     share[starts] = out[starts] / uplink[owner]
-    routed = _routed(up, starts, owner, share, len(short.parent))
+    routed = _routed(up, starts, owner, share)
     if routed is None:
         return None
     (edge, tail, head, part), arrived = routed
@@ -118,7 +118,7 @@ def _out(up: csr_array) -> Array:
 
 
 def _routed(
-    up: csr_array, starts: Array, owner: Array, share: Array, n_elements: int
+    up: csr_array, starts: Array, owner: Array, share: Array
 ) -> tuple[tuple[Array, Array, Array, Array], tuple[Array, Array, Array]] | None:
     """Spread one unit from each element upwards: (element, tail, head, part) of every step, and where it ends."""
     n = up.shape[0]

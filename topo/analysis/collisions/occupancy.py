@@ -168,7 +168,7 @@ def log_p_loads_at_most(n: int, groups: Sequence[Group]) -> float:
     laws = [_cut_poisson(n * p * math.exp(log_tilt), k) for p, k, _ in groups]
     cost = n * (math.expm1(log_tilt) - log_tilt)
     cost += math.fsum(count * log_kept for (_, _, count), (_, log_kept) in zip(groups, laws, strict=True))
-    at_n = _p_sum([(law, count) for (_, _, count), (law, _) in zip(groups, laws, strict=True)], n)
+    at_n = _p_sum([(law, count) for (_, _, count), (law, _) in zip(groups, laws, strict=True)])
     return min(0.0, _stirling(n) + cost + (math.log(at_n) if at_n > 0 else -math.inf))
 
 
@@ -211,8 +211,8 @@ def _stirling(n: int) -> float:
     return 0.5 * math.log(2 * math.pi * n) + series
 
 
-def _p_sum(laws: Sequence[tuple[Array, int]], n: int) -> float:
-    """P(S = n) for S the sum of draws from each law (so many from each), of mean n, by a discrete Fourier sum.
+def _p_sum(laws: Sequence[tuple[Array, int]]) -> float:
+    """P(S = n) for S the sum of draws from each law (so many from each), n its mean, by a discrete Fourier sum.
 
     Frequencies t of N points, N above the range of S that matters; phi is centred at the mean, so the phase
     left at t is that of S - n, and log|phi| comes by log1p of -2 sum q_j sin^2.

@@ -117,7 +117,7 @@ class _Work:
         """One chunk of flows to its end; False where a path ends in a way that is not followed here."""
         hops, access = self.hops, self.hops.access
         group = hops.group_of[access.endpoints[end]]
-        owner, relay, p = self._start(flows, begin, end, group, size)
+        owner, relay, p = self._start(flows, begin, group, size)
         lump = np.arange(len(flows))  # lump of each flow
         goes = ~self.lost[flows]
         lump_group, lump_size = group, size
@@ -144,9 +144,7 @@ class _Work:
             owner, relay, p = _summed(owner[row], hops.head_row[hops.arcs[index]], taken, access.n_relays)
         return True
 
-    def _start(
-        self, flows: Array, begin: Array, end: Array, group: Array, size: Array
-    ) -> tuple[Array, Array, NDArray[np.float64]]:
+    def _start(self, flows: Array, begin: Array, group: Array, size: Array) -> tuple[Array, Array, NDArray[np.float64]]:
         """Over the access links of least cost: law over the first relays."""
         access, hops = self.hops.access, self.hops
         state = access.source_state[begin]

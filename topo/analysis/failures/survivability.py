@@ -158,7 +158,7 @@ def survivability(
         for kind, of in zip(kinds, classes, strict=True)
         for first in np.unique(of, return_index=True)[1]
     ]
-    shared = (fabric, chosen, state, dict(zip(kinds, listed, strict=True)))
+    shared = (chosen, state, dict(zip(kinds, listed, strict=True)))
     batch = max(1, min(64, len(jobs) // 64))
     answers = sweep(
         _evaluate, shared, jobs, batch=batch, executor=executor, workers=workers, checkpoint=checkpoint,
@@ -184,7 +184,7 @@ def standing_elements(fabric: Fabric, kind: str, state: State | None) -> Element
 
 
 def _evaluate(shared: Any, jobs: Sequence[tuple[str, int]], generator: np.random.Generator) -> list[list[float]]:
-    _, measure, state, listed = shared
+    measure, state, listed = shared
     values = (measure(listed[kind].state([index], base=state)) for kind, index in jobs)
     return [[v.lower, v.upper, v.cut_off, v.reduced, v.lost_pairs] for v in values]
 
@@ -221,7 +221,7 @@ def _collected(
         healthy_upper=healthy.upper,
         require=require,
         losses=ranked,
-        verdicts=_verdicts(fabric, listed, by_class, ranked, require),
+        verdicts=_verdicts(by_class, ranked, require),
         n_elements=sum(len(every) for every in listed.values()),
         n_evaluated=len(jobs),
         n_better=sum(loss.n_alike for loss in losses if loss.share_lower > 1),
@@ -244,11 +244,7 @@ def _loss(fabric: Fabric, every: Elements, index: int, n_alike: int, healthy: Va
 
 
 def _verdicts(
-    fabric: Fabric,
-    listed: dict[str, Elements],
-    by_class: dict[str, NDArray[np.int64]],
-    ranked: tuple[Loss, ...],
-    require: float,
+    by_class: dict[str, NDArray[np.int64]], ranked: tuple[Loss, ...], require: float
 ) -> tuple[TierVerdict, ...]:
     out = []
     safe = np.array([loss.share_lower >= require and loss.cut_off <= 0 for loss in ranked])

@@ -14,7 +14,7 @@ from topo.network import Network
 from topo.table import Array
 from topo.traffic.demand import Demand
 
-__all__ = ["CutWitness", "LengthWitness", "best_cut", "cut_theta", "length_theta"]
+__all__ = ["CutWitness", "best_cut", "length_theta"]
 
 _LABELS = ("host", "domain", "rack", "pod", "plane", "rail", "chassis")
 
@@ -25,25 +25,6 @@ class CutWitness:
 
     inside: NDArray[np.bool_]
     inward: bool
-
-
-@dataclass(frozen=True, eq=False)
-class LengthWitness:
-    """A length for every resource of a problem: demand times distance has to fit capacity times length."""
-
-    lengths: NDArray[np.float64]
-
-
-def cut_theta(network: Network, demand: Demand, witness: CutWitness) -> float:
-    """Capacity across a cut over the demand across it; infinite where nothing wants to cross."""
-    inside = witness.inside
-    crosses = inside[network.a] != inside[network.b]
-    source, sink = (~inside, inside) if witness.inward else (inside, ~inside)
-    wanted = float(demand.gbps[source[demand.source] & sink[demand.sink]].sum())
-    for block in demand.blocks:
-        out, into = source[block.sources], sink[block.sinks]
-        wanted += block.gbps * float(block.source_weight[out].sum()) * float(block.sink_weight[into].sum())
-    return float(network.capacity_gbps[crosses].sum()) / wanted if wanted else math.inf
 
 
 def best_cut(network: Network, demand: Demand) -> tuple[float, CutWitness | None, NDArray[np.int64]]:
