@@ -106,6 +106,8 @@ def test_settings_of_switches() -> None:
         ({"seed_per": "rack"}, "seed_per is 'rack'"),
         ({"seed": -1}, "seed is -1"),
         ({"seed": [1, 2]}, "seed_per='tier'"),
+        ({"seed": 1.5}, "seed is 1.5"),
+        ({"offset": None, "offset_per": "tier"}, "offset is None"),
         ({"offset": True}, "offset is True"),
         ({"offset": 32}, "offset is 32"),
         ({"buckets": 0}, "buckets is 0"),

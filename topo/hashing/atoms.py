@@ -141,7 +141,7 @@ def hash_atoms(
     refinement of the regions (range), buckets (resilient): exact, or a model where a mixing hash is taken as uniform.
     Else every key if at most 2^14 differ, or ``samples`` random keys drawn from ``seed``.
 
-    :raises ParameterError: more next hops than buckets.
+    :raises ParameterError: as :func:`varying_bits`; more next hops than buckets are refused where they are chosen from.
     """
     bits = varying_bits(shared.hash, varying)
     kinds = _views(shared, n_next_hops)

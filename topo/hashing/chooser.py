@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -88,7 +90,7 @@ class HashChooser:
     ) -> NDArray[np.uint32]:
         seed = self._at.seed[switches]
         table, unseeded = self._maps[number], self._unseeded[number]
-        first = _position(self.hash.fields, "ingress_port") if ingress is not None else -1
+        first = _first_byte(self.hash.fields, "ingress_port") if ingress is not None else -1
         if table is None or unseeded is None:
             keys = self._keys[flows]
             if ingress is not None:
@@ -122,6 +124,6 @@ def _ingress_of_arcs(fabric: Fabric) -> NDArray[np.int64]:
     return np.append(arcs, 0) % (1 << 16)  # the last entry answers for -1
 
 
-def _position(fields: str | tuple[str, ...] | object, name: str) -> int:
-    assert isinstance(fields, tuple)
+def _first_byte(fields: Sequence[str], name: str) -> int:
+    """Where a field begins in the key."""
     return sum(FIELDS[field] for field in fields[: fields.index(name)])

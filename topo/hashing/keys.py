@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from topo.errors import ParameterError
 from topo.fabric import Fabric
-from topo.hashing.roce import ROCE_DESTINATION_PORT, roce_flow_label, roce_source_port
+from topo.hashing.roce import ROCE_DESTINATION_PORT, expect_bits, roce_flow_label, roce_source_port
 from topo.table import check_rows, freeze
 
 __all__ = ["FIELDS", "FIELD_SETS", "FlowKeys", "check_fields", "endpoint_addresses", "roce_keys"]
@@ -205,14 +205,9 @@ def _rank_within(values: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _field(name: str, values: ArrayLike, bits: int) -> NDArray[np.unsignedinteger]:
-    array = np.asarray(values)
-    if array.size and array.dtype.kind not in "iu":
-        raise ParameterError(f"{name} must be whole numbers, got {array.dtype}")
+    array = expect_bits(name, values, bits)
     if array.ndim > 1:
         raise ParameterError(f"{name} has {array.ndim} dimensions; one number a flow is wanted")
-    bad = np.flatnonzero((array < 0) | (array >= 1 << bits))
-    if bad.size:
-        raise ParameterError(f"{name} {array.ravel()[bad[0]]} is outside 0..{(1 << bits) - 1}, {bits} bits")
     return array.astype({8: np.uint8, 16: np.uint16}.get(bits, np.uint32))
 
 

@@ -41,7 +41,7 @@ def lookup3(keys: NDArray[np.uint8], seed: ArrayLike = 0) -> Hashes:
     b, c = a.copy(), a.copy()
     if length == 0:
         return c
-    words = _words(keys, 12, np.dtype("<u4"))
+    words = _words(keys)
     blocks = words.shape[1] // 3
     for block in range(blocks):
         a += words[:, 3 * block]
@@ -122,11 +122,12 @@ def _final(a: Hashes, b: Hashes, c: Hashes) -> Hashes:
     return (c ^ b) - _rotate32(b, 24)
 
 
-def _words(keys: NDArray[np.uint8], block: int, dtype: np.dtype[np.uint32]) -> Hashes:
+def _words(keys: NDArray[np.uint8]) -> Hashes:
+    """Rows as little-endian words, zeros behind up to a multiple of three words."""
     n, length = keys.shape
-    padded = np.zeros((n, -(-length // block) * block), np.uint8)
+    padded = np.zeros((n, -(-length // 12) * 12), np.uint8)
     padded[:, :length] = keys
-    return padded.view(dtype)
+    return padded.view("<u4")
 
 
 def _spread(seed: ArrayLike, n: int) -> Hashes:

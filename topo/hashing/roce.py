@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from topo.errors import ParameterError
 
-__all__ = ["ROCE_DESTINATION_PORT", "roce_flow_label", "roce_source_port"]
+__all__ = ["ROCE_DESTINATION_PORT", "expect_bits", "roce_flow_label", "roce_source_port"]
 
 ROCE_DESTINATION_PORT = 4791
 """UDP destination port of every RoCEv2 packet: no entropy there."""
@@ -23,7 +23,7 @@ def roce_flow_label(local_qpn: ArrayLike, remote_qpn: ArrayLike) -> NDArray[np.u
 
     :raises ParameterError: a queue pair number that has no 24 bits.
     """
-    product = _checked("local_qpn", local_qpn, 24) * _checked("remote_qpn", remote_qpn, 24)
+    product = expect_bits("local_qpn", local_qpn, 24) * expect_bits("remote_qpn", remote_qpn, 24)
     product = product ^ (product >> np.uint64(20))
     product = product ^ (product >> np.uint64(40))
     return (product & np.uint64(0xFFFFF)).astype(np.uint32)
@@ -40,12 +40,16 @@ def roce_source_port(flow_label: ArrayLike) -> NDArray[np.uint16]:
 
     :raises ParameterError: a label that has no 20 bits.
     """
-    label = _checked("flow_label", flow_label, 20)
+    label = expect_bits("flow_label", flow_label, 20)
     low, high = label & np.uint64(0x3FFF), (label & np.uint64(0xFC000)) >> np.uint64(14)
     return ((low ^ high) | np.uint64(0xC000)).astype(np.uint16)
 
 
-def _checked(name: str, values: ArrayLike, bits: int) -> NDArray[np.uint64]:
+def expect_bits(name: str, values: ArrayLike, bits: int) -> NDArray[np.uint64]:
+    """Whole numbers that a field of so many bits holds.
+
+    :raises ParameterError: one that it does not hold, or no whole numbers.
+    """
     array = np.asarray(values)
     if array.size and array.dtype.kind not in "iu":
         raise ParameterError(f"{name} must be whole numbers, got {array.dtype}")

@@ -169,7 +169,7 @@ def _draw(seed: int, numbers: NDArray[np.int64], what: str) -> NDArray[np.uint32
 def _numbers(name: str, value: int | Sequence[int], scope: str, limit: int) -> int | tuple[int, ...]:
     if scope not in SCOPES:
         raise ParameterError(f"{name}_per is {scope!r}; known: {', '.join(SCOPES)}")
-    if isinstance(value, (int, np.integer)):
+    if isinstance(value, str) or not isinstance(value, (Sequence, np.ndarray)):
         return _number(name, value, limit)
     numbers = tuple(_number(name, number, limit) for number in value)
     if scope != "tier" or not numbers:
