@@ -19,7 +19,7 @@ from topo.table import Array, Labels
 from topo.units import format_gbps
 from topo.view.text import plural
 
-__all__ = ["Inventory", "inventory"]
+__all__ = ["Inventory", "count_distinct", "inventory"]
 
 _COUNTED = Standing("exact", "counted")
 
@@ -190,7 +190,7 @@ def inventory(
         fabric=fabric.name,
         kinds=network.kinds,
         n_endpoints=len(endpoints),
-        n_hosts=_n_hosts(nodes.host.codes[endpoints]),
+        n_hosts=count_distinct(nodes.host.codes[endpoints]),
         n_switches=len(switches),
         **_link_counts(network, state),
         n_used_ports=sum(group.n_used_ports for group in groups),
@@ -212,12 +212,13 @@ def inventory(
     )
 
 
-def _n_hosts(codes: Array) -> int:
-    return int(np.count_nonzero(np.bincount(codes[codes >= 0]))) + int((codes < 0).sum())
+def count_distinct(codes: Array) -> int:
+    """How many hosts (or cables) some codes name, where -1 is one of its own each time.
 
-
-def _n_cables(cable: Array) -> int:
-    return len(np.unique(cable[cable >= 0])) + int((cable < 0).sum())
+    >>> count_distinct(np.array([0, 0, 3, -1, -1]))
+    4
+    """
+    return len(np.unique(codes[codes >= 0])) + int((codes < 0).sum())
 
 
 def _by_label(labels: Labels, mask: Array) -> dict[str, int]:
@@ -241,7 +242,7 @@ def _link_counts(network: Network, state: State | None) -> dict[str, Any]:
         "n_loopback_links": int((chosen & (fabric.link_a == fabric.link_b)).sum()),
         "n_one_sided_links": int((chosen & fabric.links.evidence.is_any("one end")).sum()),
         "n_other_links": _by_label(fabric.links.kind, there & ~chosen),
-        "n_cables": _n_cables(fabric.links.cable[chosen & leaves_a_box(fabric)]),
+        "n_cables": count_distinct(fabric.links.cable[chosen & leaves_a_box(fabric)]),
     }
 
 

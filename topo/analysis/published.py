@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from topo.analysis.attachments import attachments, network_parts
 from topo.analysis.injection import injection_of
+from topo.analysis.inventory import count_distinct
 from topo.analysis.oversubscription import format_ratio, oversubscription
 from topo.analysis.published_groups import COUNTED_GROUPS
-from topo.analysis.published_inside import COUNTED_INSIDE, Counted, bisection_gbps
+from topo.analysis.published_inside import COUNTED_INSIDE, Counted, bisection_gbps, single
 from topo.elements import Expected
 from topo.errors import InputError
 from topo.fabric import Fabric
@@ -193,11 +194,6 @@ def _compared(key: str, expected: Expected, counted: Counted) -> PublishedNumber
     )
 
 
-def _n_hosts(fabric: Fabric) -> int:
-    codes = fabric.nodes.host.codes[fabric.endpoints]
-    return len(np.unique(codes[codes >= 0])) + int((codes < 0).sum())
-
-
 def _of_tier(fabric: Fabric, tier: int) -> NDArray[np.bool_]:
     mask: NDArray[np.bool_] = fabric.nodes.kind.is_any("switch") & (fabric.nodes.tier == tier)
     return mask
@@ -237,8 +233,7 @@ def _parallel(lower: int) -> Callable[[Fabric], float | None]:
         rows = _between(fabric, _of_tier(fabric, lower), _of_tier(fabric, lower + 1))
         a, b = fabric.link_a[rows].astype(np.int64), fabric.link_b[rows].astype(np.int64)
         pair = np.minimum(a, b) * len(fabric.nodes) + np.maximum(a, b)
-        counts = np.unique(np.unique(pair, return_counts=True)[1])
-        return int(counts[0]) if len(counts) == 1 else None
+        return single(np.unique(pair, return_counts=True)[1])
 
     return count
 
@@ -247,16 +242,11 @@ def _oversubscription(tier: int) -> Callable[[Fabric], float | None]:
     return lambda fabric: next((found.ratio for found in oversubscription(fabric).tiers if found.tier == tier), None)
 
 
-def _single(counts: NDArray[np.int64]) -> float | None:
-    """The number that all of them are; None where they differ or there are none."""
-    return int(counts[0]) if len(counts) and (counts == counts[0]).all() else None
-
-
 def _leaf_uplinks(fabric: Fabric) -> float | None:
     leaf, switch = _of_tier(fabric, 1), fabric.nodes.kind.is_any("switch")
     rows = _between(fabric, leaf, switch & ~leaf)
     ends = np.concatenate([fabric.link_a[rows], fabric.link_b[rows]])
-    return _single(np.bincount(ends, minlength=len(fabric.nodes))[leaf])
+    return single(np.bincount(ends, minlength=len(fabric.nodes))[leaf])
 
 
 def _used_ports(tier: int) -> Callable[[Fabric], float | None]:
@@ -268,7 +258,7 @@ def _used_ports(tier: int) -> Callable[[Fabric], float | None]:
         whole = np.bincount(node[cable < 0], minlength=len(fabric.nodes))
         mine = (cable >= 0) & _of_tier(fabric, tier)[node]
         split = np.unique(cable[mine] * len(fabric.nodes) + node[mine]) % len(fabric.nodes)
-        return _single((whole + np.bincount(split, minlength=len(fabric.nodes)))[_of_tier(fabric, tier)])
+        return single((whole + np.bincount(split, minlength=len(fabric.nodes)))[_of_tier(fabric, tier)])
 
     return count
 
@@ -294,8 +284,9 @@ def _n_standby_adapters(fabric: Fabric) -> int:
     return int(idle[ends].sum())
 
 
-def _n_labels(fabric: Fabric, column: str, rows: NDArray[np.int64]) -> int:
-    codes = getattr(fabric.nodes, column).codes[rows]
+def _n_units(fabric: Fabric) -> int:
+    """Pods of the endpoints; one where none is labelled."""
+    codes = fabric.nodes.pod.codes[fabric.endpoints]
     return max(1, len(np.unique(codes[codes >= 0])))
 
 
@@ -332,7 +323,7 @@ def _cost_usd(fabric: Fabric) -> float:
 
 
 COUNTED: dict[str, Callable[[Fabric], Counted]] = {
-    "n_hosts": _n_hosts,
+    "n_hosts": lambda fabric: count_distinct(fabric.nodes.host.codes[fabric.endpoints]),
     "n_endpoints": lambda fabric: len(fabric.endpoints),
     "n_switches": lambda fabric: len(fabric.switches),
     "n_tiers": _n_tiers,
@@ -349,7 +340,7 @@ COUNTED: dict[str, Callable[[Fabric], Counted]] = {
     "leaf_oversubscription": _oversubscription(1),
     "spine_oversubscription": _oversubscription(2),
     "n_planes": _n_planes,
-    "n_units": lambda fabric: _n_labels(fabric, "pod", fabric.endpoints),
+    "n_units": _n_units,
     "n_fabric_links": _n_fabric_links,
     "n_standby_adapters": _n_standby_adapters,
     "n_access_ports": _n_access_ports,

@@ -11,8 +11,9 @@ from topo.analysis.bisection import Bisection, bisection_bandwidth
 from topo.analysis.paths import paths
 from topo.fabric import Fabric
 from topo.network import Network
+from topo.table import Array
 
-__all__ = ["COUNTED_INSIDE", "Counted", "bisection_gbps"]
+__all__ = ["COUNTED_INSIDE", "Counted", "bisection_gbps", "single"]
 
 Counted = float | tuple[float, float] | None
 """A number counted in a fabric: its value, the bounds of what is not known exactly, or None for no single number."""
@@ -32,13 +33,14 @@ def _degree(fabric: Fabric, kind: str, weights: NDArray[np.float64] | None = Non
     return np.bincount(ends, each, len(fabric.nodes)).astype(float)
 
 
-def _single(values: NDArray[np.float64]) -> float | None:
+def single(values: Array) -> float | None:
+    """The number that all of them are; None where they differ or there are none."""
     return float(values[0]) if len(values) and (values == values[0]).all() else None
 
 
 def _accelerator_gbps(fabric: Fabric) -> float | None:
     """Scale-up rate of each accelerator, one direction."""
-    return _single(_degree(fabric, "scale_up", fabric.links.capacity_gbps)[_of_kind(fabric, "accelerator")])
+    return single(_degree(fabric, "scale_up", fabric.links.capacity_gbps)[_of_kind(fabric, "accelerator")])
 
 
 def _in_gbyte(count: Callable[[Fabric], Counted]) -> Callable[[Fabric], Counted]:
@@ -73,7 +75,7 @@ def _value_or_bounds(found: Bisection) -> Counted:
 
 
 def _two_link_paths(fabric: Fabric) -> float | None:
-    """Switch chips that any two accelerators of a domain share, each by a link of its own."""
+    """Switch chips that any two accelerators of the first domain share, each by a link of its own."""
     from scipy.sparse import csr_array
 
     network = Network.of(fabric, kinds=["scale_up"])
@@ -83,11 +85,10 @@ def _two_link_paths(fabric: Fabric) -> float | None:
     low, high = np.where(accelerator[a], a, b)[joined], np.where(accelerator[a], b, a)[joined]
     ends = np.flatnonzero(accelerator & (fabric.nodes.domain.codes == 0))
     shape = (len(fabric.nodes), len(fabric.nodes))
-    links = csr_array((np.ones(len(low)), (low, high)), shape=shape)[ends]
-    links.sum_duplicates()
+    links = csr_array((np.ones(len(low)), (low, high)), shape=shape)[ends][:, chip].toarray()
     # Parallel links to a chip make as many disjoint paths as both accelerators have there.
-    smaller = [np.minimum(links[[0]].toarray(), links[[i]].toarray()).sum() for i in range(1, len(ends))]
-    return _single(np.array(smaller))
+    found = [np.unique(np.minimum(links[i], links[i + 1 :]).sum(axis=1)) for i in range(len(ends) - 1)]
+    return single(np.concatenate(found)) if found else None
 
 
 def _scale_up_hops(fabric: Fabric) -> float | None:
@@ -140,11 +141,11 @@ COUNTED_INSIDE: dict[str, Callable[[Fabric], Counted]] = {
             & _of_kind(fabric, "scale_up_switch")[fabric.link_b]
         ).sum()
     ),
-    "scale_up_links_per_accelerator": lambda fabric: _single(
+    "scale_up_links_per_accelerator": lambda fabric: single(
         _degree(fabric, "scale_up")[_of_kind(fabric, "accelerator")]
     ),
-    "used_scale_up_ports": lambda fabric: _single(_degree(fabric, "scale_up")[_of_kind(fabric, "scale_up_switch")]),
-    "used_scale_up_spine_ports": lambda fabric: _single(_degree(fabric, "scale_up")[_chip_tier(fabric, -2)]),
+    "used_scale_up_ports": lambda fabric: single(_degree(fabric, "scale_up")[_of_kind(fabric, "scale_up_switch")]),
+    "used_scale_up_spine_ports": lambda fabric: single(_degree(fabric, "scale_up")[_chip_tier(fabric, -2)]),
     "scale_up_two_link_paths": _two_link_paths,
     "scale_up_diameter_hops": _scale_up_hops,
     "scale_up_oversubscription": _scale_up_oversubscription,

@@ -34,6 +34,7 @@ from topo.progress import part
 from topo.result import Result, Row, Standing, hidden
 from topo.table import Array, freeze
 from topo.units import format_number
+from topo.view.text import plural
 
 __all__ = ["Bisection", "bisection_bandwidth"]
 
@@ -111,8 +112,7 @@ class Bisection(Result):
     def upper_how(self) -> str:
         """What proves the upper bound."""
         small, large = self.halves
-        links = "1 link" if len(self.links) == 1 else f"{len(self.links):,} links"
-        return f"a cut of {links} between halves of {small:,} and {large:,} endpoints"
+        return f"a cut of {plural(len(self.links), 'link')} between halves of {small:,} and {large:,} endpoints"
 
     def rows(self) -> list[Row]:
         """The answer line by line."""
@@ -208,7 +208,7 @@ def bisection_bandwidth(
                 (lower, method, witness), lower_keep = bound, "none"
     if int(problem.weight[side[: problem.n_units]].sum()) not in (smaller, larger):
         raise ArithmeticError("the split found is not even; please report this fabric")
-    upper, node_side, links = _cut_of(problem, problem.chosen, side, upper)
+    upper, node_side, links = _cut_of(problem, side, upper)
     if abs(upper - lower) <= _ROUNDING * upper:
         lower = upper
     if lower > upper:
@@ -297,7 +297,7 @@ def _is_near(problem: Problem, lower: Bound, upper: float) -> bool:
     )
 
 
-def _cut_of(problem: Problem, chosen: Array, side: Array, upper: float) -> tuple[float, Array, LinkSet]:
+def _cut_of(problem: Problem, side: Array, upper: float) -> tuple[float, Array, LinkSet]:
     """The cut behind a split of the units: its capacity, the side of every node, its links.
 
     With opened hosts the problem's own cut is a lower bound, so the fabric's minimum cut of that split is taken.
@@ -306,6 +306,7 @@ def _cut_of(problem: Problem, chosen: Array, side: Array, upper: float) -> tuple
     vertex = problem.vertex_of_node
     node_side = np.where(vertex >= 0, side[np.maximum(vertex, 0)], False)
     if has_parts(network):
+        chosen = problem.chosen
         ones = node_side[chosen]
         cut = min_cut(fabric, chosen[ones], chosen[~ones], kinds=problem.network.kinds, state=network.state)
         return cut.capacity_gbps, cut.source_side, cut.links

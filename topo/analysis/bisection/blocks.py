@@ -208,7 +208,10 @@ def tree_of(problem: Problem) -> BlockTree | None:
 
 
 def tiers_of(bases: Bases) -> Array:
-    """Distance from the bases plus one; a very large number for vertices that are not reached."""
+    """Tier of every vertex: units 1, switches that units hang on 2 (1 where none is a unit), then distance from these.
+
+    0 for vertices that are not reached.
+    """
     n = bases.n_vertices
     unreached = np.iinfo(np.int64).max
     tier = np.full(n, unreached)

@@ -32,6 +32,7 @@ from topo.progress import part
 from topo.table import Array
 
 __all__ = [
+    "MOST_FOR_SLOW_BOUNDS",
     "TRIVIAL",
     "Bound",
     "Healthier",
@@ -43,7 +44,8 @@ __all__ = [
     "rounded_up",
 ]
 
-MOST_FOR_SLOW_BOUNDS = 2_000  # vertices
+MOST_FOR_SLOW_BOUNDS = 2_000
+"""Vertices beyond which bounds and searches that look at all pairs of them are left out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,15 +147,10 @@ def _embeddings(tree: BlockTree | None) -> Iterator[Embedding]:
 
 def _first_two(tree: BlockTree, first: Embedding) -> Iterator[Embedding]:
     yield first
-    if not _is_whole(first):
+    if not first.is_whole:
         upward = upward_embedding(tree)
         if upward is not None:
             yield upward
-
-
-def _is_whole(embedding: Embedding) -> bool:
-    """Whether all is sent."""
-    return embedding.charges.flat == 0 and not embedding.charges.total.any()
 
 
 def _best(problem: Problem, embeddings: Iterator[Embedding], smaller: int, enough: float = math.inf) -> Bound:

@@ -70,7 +70,7 @@ def inner_flow(problem: Problem, of: Array, smaller: int) -> PodFlow:
     n, n_units = problem.n_vertices, problem.n_units
     inner = (of[problem.edge_a] == of[problem.edge_b]) & (of[problem.edge_a] >= 0)
     a, b, gbps = problem.edge_a[inner], problem.edge_b[inner], problem.capacity[inner]
-    outward = wanted_gbps(problem, of, smaller)
+    outward = _wanted_gbps(problem, of, smaller)
     ends = np.flatnonzero((outward > 0) & (of >= 0))
     units = np.arange(n_units)
     tail = np.concatenate([a, b, np.full(n_units, n), ends])
@@ -97,7 +97,7 @@ def inner_flow(problem: Problem, of: Array, smaller: int) -> PodFlow:
     return PodFlow(net.row[on].astype(np.int64), net.col[on].astype(np.int64), net.data[on], brought)
 
 
-def wanted_gbps(problem: Problem, of: Array, smaller: int) -> NDArray[np.float64]:
+def _wanted_gbps(problem: Problem, of: Array, smaller: int) -> NDArray[np.float64]:
     """Most that any even split uses of each vertex's links to other pods: all to relays, some to pods.
 
     At most as many pods are on the other side as the lightest that fill the larger half.
@@ -118,7 +118,7 @@ def wanted_gbps(problem: Problem, of: Array, smaller: int) -> NDArray[np.float64
 
 def filled(problem: Problem, of: Array, brought: Array, smaller: int) -> NDArray[np.float64]:
     """Share of what is wanted at each vertex that the flow brings there."""
-    wanted = wanted_gbps(problem, of, smaller)
+    wanted = _wanted_gbps(problem, of, smaller)
     return np.divide(brought, wanted, out=np.zeros(len(wanted)), where=wanted > 0)
 
 

@@ -17,6 +17,7 @@ from topo.errors import DisconnectedError, ParameterError
 from topo.fabric import FORWARDS_NOTHING, Fabric, Selector, State
 from topo.network import Network
 from topo.table import Array, freeze
+from topo.view.text import plural
 
 __all__ = ["KEEP", "Problem", "even_sizes", "inner_switches", "make_problem", "with_edges"]
 
@@ -98,7 +99,7 @@ def make_problem(
     n_units = int(unit.max(initial=-1)) + 1
     if n_units < 2:
         raise ParameterError(
-            f"{_counted(len(chosen), 'endpoint')}{_kept(keep, n_units)} cannot be split into halves"
+            f"{plural(len(chosen), 'endpoint')}{_kept(keep, n_units)} cannot be split into halves"
             + ('; with keep "none" endpoints are split singly' if keep != "none" and len(chosen) > 1 else "")
         )
     vertex = np.full(len(fabric.nodes), -1, np.int64)
@@ -160,11 +161,7 @@ def _kept(keep: str, n_units: int) -> str:
     """In how many hosts, domains or pods that stay whole the endpoints are, as a phrase after them."""
     if keep == "none" or not n_units:
         return ""
-    return f" in {_counted(n_units, _KEPT[keep])} kept whole"
-
-
-def _counted(number: int, word: str) -> str:
-    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
+    return f" in {plural(n_units, _KEPT[keep])} kept whole"
 
 
 def even_sizes(weight: Array) -> tuple[int, int]:

@@ -45,6 +45,11 @@ class Embedding:
         """What the unsent flow may cost (see :func:`charges_of`)."""
         return charges_of(self)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether all is sent."""
+        return self.charges.flat == 0 and not self.charges.total.any()
+
 
 def edge_capacity(tree: BlockTree) -> NDArray[np.float64]:
     """Capacity of the bundle between each element and its parent."""
@@ -57,7 +62,7 @@ def candidates(tree: BlockTree) -> Iterator[Embedding]:
     share, kappa = _share_of_capacity(tree), edge_capacity(tree)
     first = _embed(tree, share, kappa, bypass=False)
     yield first
-    if first.charges.flat == 0 and not first.charges.total.any():
+    if first.is_whole:
         return
     uniform = _share_of_live(tree)
     seen: list[Array] = []
