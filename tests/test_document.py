@@ -120,6 +120,7 @@ def test_a_document_that_is_no_mapping_is_told_what_keys_there_are() -> None:
         ("a: [1, 2\n", 2, "not valid YAML"),
         ("a: 1\n b: 2\n", 2, "not valid YAML"),
         ("a: \x07\n", 1, "not valid YAML"),
+        ("a:\n\tb: 1\n", 2, "indent with spaces, YAML takes no tabs"),
         ("", None, "empty"),
         ("# only a remark\n", None, "empty"),
         ("a: " + "[" * 40 + "]" * 40, 1, "levels deep"),

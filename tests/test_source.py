@@ -180,6 +180,7 @@ def test_a_number_that_differs_is_told(folder: Path) -> None:
     assert found.n_differing == 1
     assert "9 derived (D), but 8 built: they differ" in found.rows()[0].text()
     assert found.to_dict()["n_differing"] == 1
+    assert " expected, " in found.differences_text and found.differences_text.endswith(" built")
 
 
 def test_unequal_bundles_are_no_single_number() -> None:

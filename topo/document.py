@@ -271,6 +271,8 @@ def parse_document(text: str, path: str = "<text>") -> Document:
         mark = error.problem_mark or error.context_mark
         said = ", ".join(part for part in (error.context, error.problem) if part)
         said += "; put a text that holds ': ' in quotes" if "mapping values" in said else ""
+        before = [row[: mark.column + 1] for row in text.split("\n")[mark.line : mark.line + 1]] if mark else []
+        said += "; indent with spaces, YAML takes no tabs" if any("\t" in row for row in before) else ""
         raise InputError(f"not valid YAML: {said}", path=path, line=mark.line + 1 if mark else None) from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1 if isinstance(error.position, int) else None

@@ -213,3 +213,11 @@ def test_ports_of_aggregation_nodes_are_no_faceplate_ports(shared_data: Path) ->
     found = inventory(topo.read(shared_data / "ibnetdiscover" / "selene.compute.txt"))
     assert sum(group.n_ports for group in found.switch_groups) == 666 * 40
     assert found.n_used_ports == 3675 + 2 * 8511
+
+
+def test_ports_of_unknown_rate_are_not_counted_among_those_of_known_rate(tmp_path: Path) -> None:
+    path = tmp_path / "cables.csv"
+    path.write_text("a_node,a_port,z_node,z_port,speed\nspine-1,1,leaf-1,1,400G\nspine-2,1,leaf-1,2,\n")
+    (group,) = inventory(topo.load(path)).switch_groups
+    assert (group.n_ports, group.n_unknown_rates) == (4, 2)
+    assert group.ports_text == "4 ports, 2 of 400 Gb/s and 2 of unknown rate"

@@ -286,7 +286,7 @@ def test_without_distributed_a_cluster_is_refused(
 
     monkeypatch.setattr("topo.cli.running.import_module", refuse)
     err = said(capsys, "fail", POD, "--cluster", "tcp://127.0.0.1:1", status=2)
-    assert "install it with: pip install 'topo-fabrics[distributed]'" in err
+    assert "install it with: pip install distributed" in err
 
 
 def test_fail_takes_some_of_a_kind_and_a_kind_twice(capsys: pytest.CaptureFixture[str]) -> None:

@@ -100,7 +100,7 @@ def test_an_unknown_rate_keeps_its_link_and_says_so() -> None:
     fabric = fabric_of_text("A-Node,A-Port,Z-Node,Z-Port,Speed\na,1,b,1,4xGDR\na,2,b,2,400G\n", "t.csv")
     assert len(fabric.links) == 2
     assert math.isnan(fabric.links.capacity_gbps[0])
-    assert "t.csv:2: rate of an unknown kind: a port 1 - b port 1" in map(str, fabric.origin.notes)
+    assert "t.csv:2: rate of an unknown kind: a port 1 - b port 1 ('4xGDR')" in map(str, fabric.origin.notes)
 
 
 SAID = {

@@ -122,7 +122,7 @@ def test_what_a_row_may_lack() -> None:
     assert len(fabric.links) == 1
     assert len(fabric.ports) == 4
     notes = [str(note) for note in fabric.origin.notes]
-    assert "plan.csv:2: rate of an unknown kind: leaf-1 port 1 - spine-1 port 1" in notes
+    assert "plan.csv:2: rate of an unknown kind: leaf-1 port 1 - spine-1 port 1 ('fast')" in notes
     assert "plan.csv:3: port without a far end, kept free: leaf-1 port 2" in notes
     assert "plan.csv:4: row without two ends: ', 3, spine-1, , '" in notes
     assert "plan.csv:5: a port joined to itself, left out: leaf-1 port 4" in notes

@@ -134,6 +134,16 @@ class PublishedNumbers(Result):
         of = f"Of {len(self.numbers):,} numbers, {listed}, "
         return f"{of}{equal:,} equal what was built{inside} and {self.n_differing:,} differ."
 
+    @property
+    def differences_text(self) -> str:
+        """The numbers that differ, with what was expected and what is built; '' where none does."""
+        told = [
+            f"{number.meaning}: {number.shown(number.expected)} expected, {number.built_text} built"
+            for number in self.numbers
+            if number.verdict == "differs"
+        ]
+        return "; ".join(told)
+
     def rows(self) -> list[Row]:
         """A line for each number."""
         return [Row(number.meaning, _row_text(number)) for number in self.numbers] or [

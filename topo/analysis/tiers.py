@@ -41,13 +41,16 @@ class SwitchGroup:
     """Most common rate of their ports; None where no port states one."""
     port_rates: tuple[tuple[int, float], ...] = ()
     """How many ports have which rate, slowest first, as breakouts give several; legs count one by one."""
+    n_unknown_rates: int = 0
+    """Ports that hold a cable and have no rate."""
 
     @property
     def ports_text(self) -> str:
         """The ports with their rates."""
-        if len(self.port_rates) > 1:
-            of_each = " and ".join(f"{count:,} of {format_gbps(rate)}" for count, rate in self.port_rates)
-            return f"{plural(self.n_ports, 'port')}, {of_each}"
+        unknown = [f"{self.n_unknown_rates:,} of unknown rate"] if self.n_unknown_rates else []
+        if len(self.port_rates) + len(unknown) > 1:
+            of_each = [f"{count:,} of {format_gbps(rate)}" for count, rate in self.port_rates]
+            return f"{plural(self.n_ports, 'port')}, {' and '.join(of_each + unknown)}"
         rate = f" of {format_gbps(self.port_gbps)}" if self.port_gbps is not None else ""
         return f"{plural(self.n_ports, 'port')}{rate}"
 
@@ -80,6 +83,7 @@ def switch_groups(fabric: Fabric, switches: Array) -> tuple[SwitchGroup, ...]:
     n_switches = np.bincount(group_of_switch)
     n_ports = np.bincount(group[group >= 0], minlength=len(keys))
     n_used = np.bincount(group[(group >= 0) & used], minlength=len(keys))
+    n_unknown = np.bincount(group[(group >= 0) & used & np.isnan(ports.gbps)], minlength=len(keys))
     out = []
     for i, value in enumerate(keys.tolist()):
         tier, part = divmod(value, n_parts)
@@ -88,7 +92,7 @@ def switch_groups(fabric: Fabric, switches: Array) -> tuple[SwitchGroup, ...]:
         rates = _port_rates(ports.gbps[group == i])
         most = max(rates, key=lambda pair: (pair[0], -pair[1]))[1] if rates else None
         counts = (int(n_switches[i]), int(n_ports[i]), int(n_used[i]))
-        out.append(SwitchGroup(tier, tier_name(tier), label, *counts, free, most, rates))
+        out.append(SwitchGroup(tier, tier_name(tier), label, *counts, free, most, rates, int(n_unknown[i])))
     return tuple(out)
 
 

@@ -29,6 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BROKEN_PIPE
     except KeyboardInterrupt:
+        sys.stderr.write("topo: interrupted\n")
         return _INTERRUPTED
     except OSError as error:
         return _unusable(f"{error.filename or 'output'}: {error.strerror or error}")

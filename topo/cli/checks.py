@@ -54,8 +54,7 @@ def _package(name: str, least: str, extra: str) -> Check:
     try:
         found = importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
-        install = f"pip install 'topo-fabrics[{extra}]'" if extra else f"pip install '{name}>={least}'"
-        return Check(what, False, f"is not installed: {install}", needed=not extra)
+        return Check(what, False, f"is not installed: pip install '{name}>={least}'", needed=not extra)
     is_new_enough = _numbers(found) >= _numbers(least)
     return Check(what, is_new_enough, f"{found}; {least} or later is needed", needed=not extra)
 

@@ -45,5 +45,5 @@ def run_plan(fabric: Fabric, args: PlanOptions) -> int:
     print_heading(f"Written into {folder}")
     print_lines(path.name for path in files)
     if args.xlsx and not can_write_xlsx:
-        print_lines(["no plan.xlsx: XlsxWriter is not installed; pip install 'topo-fabrics[xlsx]' brings it"])
+        print_lines(["no plan.xlsx: XlsxWriter is not installed: pip install XlsxWriter"])
     return 0

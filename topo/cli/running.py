@@ -74,9 +74,7 @@ def cluster_executor(address: str | None, processes: int = 1) -> Iterator[Execut
     try:
         distributed: Any = import_module("distributed")
     except ImportError:
-        raise InputError(
-            "--cluster needs the package distributed; install it with: pip install 'topo-fabrics[distributed]'"
-        ) from None
+        raise InputError("--cluster needs the package distributed; install it with: pip install distributed") from None
     client = _client(distributed, address)
     try:
         yield client.get_executor()

@@ -98,7 +98,7 @@ def _print_text(fabric: Fabric, answers: dict[str, Result | TopoError]) -> None:
     print_alerts(fabric)
     expected = answers.get("expected")
     if isinstance(expected, PublishedNumbers) and expected.n_differing:
-        print_lines([f"WARNING: {expected.counts_text}"])
+        print_lines([f"WARNING: {expected.counts_text} {expected.differences_text}"])
     print_lines([f"made by {origin.made_by}"] if origin.made_by else [])
     print_lines(f"source: {source}" for source in origin.sources)
     for name, answer in answers.items():

@@ -38,7 +38,7 @@ def workbook_of(
         xlsxwriter: Any = import_module("xlsxwriter")
     except ImportError:
         raise InputError(
-            "writing XLSX needs XlsxWriter; install topo-fabrics[xlsx], or leave the workbook out (--no-xlsx)"
+            "writing XLSX needs XlsxWriter: pip install XlsxWriter, or leave the workbook out (--no-xlsx)"
         ) from None
     if 2 * len(schedule) > _MOST_ROWS:
         raise InputError(

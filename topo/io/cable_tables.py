@@ -325,7 +325,8 @@ def _note_kinds(book: CableBook, nodes: NodeTable) -> None:
         book.assumptions.append(f"what a node is, where the file does not say: {', '.join(guessed)}")
     if len(nodes) and not nodes.is_endpoint.any():
         book.notes.add(
-            "no host is known in it: every node counts as a switch; name hosts with hosts=", severity="warning"
+            "no host is known in it: every node counts as a switch; name hosts with hosts= (--host-names)",
+            severity="warning",
         )
     folded: dict[str, str] = {}
     for name, line in zip(book.names, book.node_line, strict=True):

@@ -51,6 +51,8 @@ class Rate:
 
     gbps: float = float("nan")
     status: int = MISSING
+    text: str = ""
+    """As it stands in the file, where it is of an unknown kind."""
 
     @classmethod
     def of(cls, text: str | float | None, *, default_unit: str = "") -> Rate:
@@ -70,8 +72,8 @@ class Rate:
                 text = f"{float(text):.12g}{default_unit}" if float(text) < 1e15 else str(text)
             gbps = _lanes_gbps(text) if isinstance(text, str) and _LANES.match(text) else parse_gbps(text)
         except (ParameterError, OverflowError):
-            return cls(status=UNKNOWN)
-        return cls(gbps, STATED) if gbps > 0 else cls(status=UNKNOWN)
+            return cls(status=UNKNOWN, text=str(text))
+        return cls(gbps, STATED) if gbps > 0 else cls(status=UNKNOWN, text=str(text))
 
 
 @dataclass(slots=True)
@@ -246,7 +248,10 @@ class CableBook:
             self.notes.add("a port joined to itself, left out", where, line, severity="warning")
             return
         if rate.status == UNKNOWN:
-            self.notes.add("rate of an unknown kind", self.cable_text(port_a, port_b), line, severity="warning")
+            stated = f" ({quoted(rate.text)})" if rate.text else ""
+            self.notes.add(
+                "rate of an unknown kind", self.cable_text(port_a, port_b) + stated, line, severity="warning"
+            )
         if kind:
             self.link_kind[len(self.near)] = kind
         if file not in ("", self.source):

@@ -36,7 +36,7 @@ def text_of_workbook(data: bytes, source: str) -> str:
         from python_calamine import CalamineError, CalamineWorkbook
     except ImportError:
         raise InputError(
-            "reading XLSX needs python-calamine; install topo-fabrics[xlsx], or save the sheet as CSV", path=source
+            "reading XLSX needs python-calamine: pip install python-calamine, or save the sheet as CSV", path=source
         ) from None
     _check_size(data, source)
     out = io.StringIO()

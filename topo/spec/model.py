@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints
@@ -86,9 +87,18 @@ EXPECTED: dict[str, str] = {
 }
 """What a spec may expect of its fabric, by key; every number is computed again from the built fabric."""
 
+_NAME = r"^[a-z0-9][a-z0-9.-]{0,63}$"
 Label = Literal["P", "S", "D", "P+D", "M"]
 Text = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
-Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9.-]{0,63}$")]
+
+
+def _name(value: Any) -> Any:
+    if isinstance(value, str) and not re.fullmatch(_NAME, value):
+        raise ValueError("a name has lower-case letters, digits, - and ., 64 at most, and starts with none of - and .")
+    return value
+
+
+Name = Annotated[str, BeforeValidator(_name), StringConstraints(pattern=_NAME)]
 
 
 class _Strict(BaseModel):
