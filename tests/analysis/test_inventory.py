@@ -143,6 +143,8 @@ def test_two_planes_are_two_parts_that_share_their_hosts() -> None:
     assert found.paths.n_disconnected_pairs == 4
     assert any("2 parts" in note and "3 endpoints" in note for note in found.notes)
     assert "1 endpoint without a switch in this network" in str(found)
+    with pytest.raises(topo.DisconnectedError, match="components of 4, 3, 1 endpoints"):
+        topo.min_cut(assembly.finish(), "h0", "h4")
 
 
 def test_state_removes_what_is_down() -> None:

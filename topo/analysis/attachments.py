@@ -239,7 +239,7 @@ def network_parts(attached: Attachments) -> tuple[tuple[int, ...], int, int]:
 
     n = len(attached.endpoints)
     chip = attached.network.fabric.nodes.kind.is_any("scale_up_switch")[attached.relays][attached.relay]
-    counted = ~chip if (~chip).any() else ~np.zeros(len(chip), bool)
+    counted = np.ones(len(chip), bool) if chip.all() else ~chip
     _, part = connected_components(attached.adjacency, directed=False)
     pairs = np.unique(np.stack([attached.endpoint, part[attached.relay].astype(np.int64)], axis=1)[counted], axis=0)
     sizes = np.bincount(pairs[:, 1])

@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from topo.analysis.attachments import attachments, network_parts
 from topo.analysis.flow import Flow, max_flow
 from topo.errors import DisconnectedError, ParameterError
 from topo.fabric import FORWARDS_ALL, FORWARDS_OWN_HOST, Fabric, LinkSet, Selector, State, expect_fabric
@@ -73,7 +74,7 @@ def min_cut(
     >>> cut.capacity_gbps, len(cut.links)
     (800.0, 2)
 
-    :raises ParameterError: a selector matches nothing, or a node is both source and sink.
+    :raises ParameterError: a selector matches nothing, a node is both source and sink, or an unknown link kind.
     :raises DisconnectedError: no path joins them, with the sizes of the parts.
     :raises InputError: a link of unknown rate.
     """
@@ -178,16 +179,12 @@ def _host_holds(host: Array, mask: Array) -> Array:
 
 
 def component_sizes(network: Network) -> tuple[int, ...]:
-    """Endpoints in each connected part of the network, largest first; parts joined only by ends stay apart."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
+    """Endpoints in each part of the network that relays join, largest first.
 
-    fabric = network.fabric
-    n = len(fabric.nodes)
-    ones = np.ones(len(network.links), np.int8)
-    _, part = connected_components(coo_array((ones, (network.a, network.b)), shape=(n, n)), directed=False)
-    counts = np.bincount(part[fabric.endpoints])
-    return tuple(int(c) for c in np.sort(counts[counts > 0])[::-1])
+    One on several parts, as with separate planes, counts in each, since it relays for nobody; one on none is a part.
+    """
+    sizes, _, alone = network_parts(attachments(network))
+    return (*sizes, *[1] * alone)
 
 
 def _require_path(network: Network, label: Array, tail: Array, head: Array) -> None:

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from topo.analysis.collisions.flow_set import check_whole
 from topo.analysis.collisions.occupancy import max_load_distribution
 from topo.errors import ParameterError
 from topo.result import Result, Row, Standing
@@ -94,7 +95,7 @@ def ecmp_stage(flows: int, links: int, *, flow_gbps: float | str = 1.0, link_gbp
 
     :raises ParameterError: counts that are not whole numbers from 1 to 10 million, or rates not above 0.
     """
-    n, m = _count("flows", flows), _count("links", links)
+    n, m = check_whole("flows", flows, 1, _MOST_FLOWS), check_whole("links", links, 1, _MOST_FLOWS)
     flow, link = _rate("flow_gbps", flow_gbps), _rate("link_gbps", link_gbps)
     c = link / flow
     pmf = max_load_distribution(n, m)
@@ -116,12 +117,6 @@ def ecmp_stage(flows: int, links: int, *, flow_gbps: float | str = 1.0, link_gbp
         load_cv=math.sqrt((m - 1) / n),
         standing=_MODEL,
     )
-
-
-def _count(name: str, value: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 1 <= value <= _MOST_FLOWS:
-        raise ParameterError(f"{name} is {value!r}; it must be a whole number from 1 to {_MOST_FLOWS:,}")
-    return int(value)
 
 
 def _rate(name: str, value: float | str) -> float:

@@ -64,8 +64,10 @@ def search(quotient: Quotient, sources: Array) -> Iterator[Found]:
     because the twin's neighbours are the source's own; so the source stands for itself alone at level 0.
     """
     links = quotient.adjacency.astype(np.float64)
-    nodes = links.copy()
-    nodes.data[:] = 1.0
+    nodes = links
+    if (links.data != 1).any():
+        nodes = links.copy()
+        nodes.data[:] = 1.0
     n = len(quotient.size)
     batch = max(1, _CELLS // max(n, 1))
     for low in range(0, len(sources), batch):
@@ -86,7 +88,8 @@ def _search_batch(quotient: Quotient, links: Any, nodes: Any, sources: Array) ->
     while len(column):
         level += 1
         frontier = csr_array((by_node, column, start), shape=(b, n)) @ nodes
-        parallel = csr_array((by_link, column, start), shape=(b, n)) @ links
+        # Where no links are parallel both are one product.
+        parallel = frontier if links is nodes else csr_array((by_link, column, start), shape=(b, n)) @ links
         if not np.array_equal(frontier.indices, parallel.indices):  # one pattern, so in practice one order
             frontier.sort_indices()
             parallel.sort_indices()

@@ -83,7 +83,7 @@ def leaves_spanned(
     >>> span.n_leaves, span.least_leaves, span.n_pods, span.least_pods
     (16, 8, 2, 1)
 
-    :raises ParameterError: the selector names nothing, or no endpoint that is present.
+    :raises ParameterError: the selector names nothing, or no endpoint that is present; an unknown link kind.
     """
     attached = attachments(Network.of(fabric, kinds=kinds, state=state))
     rows = fabric.endpoint_rows(hosts)
