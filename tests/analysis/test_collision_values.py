@@ -15,7 +15,8 @@ from topo.analysis.collisions.bundles import split_mean_rate
 from topo.analysis.collisions.equal_share import two_stage_share
 from topo.analysis.collisions.occupancy import binomial_above, max_load_distribution, p_max_above
 from topo.analysis.collisions.remedies import round_robin_rate
-from topo.analysis.collisions.sample import EQUAL, LARGEST, MEAN, Sampler, draw, student_half_width, wilson
+from topo.analysis.collisions.sample import EQUAL, LARGEST, MEAN, Sampler, draw
+from topo.analysis.intervals import student_half_width, wilson
 from topo.analysis.throughput.effective import effective_bisection
 from topo.routing.next_hops import NextHops
 from topo.routing.tables import StaticTable

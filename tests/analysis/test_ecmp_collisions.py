@@ -14,7 +14,8 @@ from collision_oracle import between_leaves
 import topo
 from topo import Fabric, ParameterError
 from topo.analysis.collisions import EcmpCollisions, ecmp_collisions
-from topo.analysis.collisions.sample import EQUAL, FITS, LARGEST, MEAN, SLOWEST, Sampler, draw, wilson
+from topo.analysis.collisions.sample import EQUAL, FITS, LARGEST, MEAN, SLOWEST, Sampler, draw
+from topo.analysis.intervals import wilson
 from topo.fabric import State
 from topo.routing.next_hops import NextHops
 from topo.routing.scheme import Routing

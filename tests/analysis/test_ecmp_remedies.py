@@ -240,6 +240,8 @@ def test_all_to_all_of_the_note() -> None:
     some = job_collisions(f, f.endpoints, "all-to-all", most_phases=20, seed=1)
     assert some.phases_asked == 20 and some.stretch.standing.kind == "sampled"
     assert some.stretch.lower < found.stretch.estimate < some.stretch.upper
+    one = job_collisions(f, f.endpoints, "all-to-all", most_phases=1, seed=1)
+    assert (one.stretch.lower, one.stretch.upper) == (1.0, math.inf), "one phase says nothing of the others"
 
 
 def test_ring_between_bounds_agrees_with_sampling() -> None:

@@ -23,6 +23,7 @@ from topo.analysis.collectives.cost import busbw_factor
 from topo.analysis.collectives.flows import PLACED, Ranks, collective_phases
 from topo.analysis.collectives.phase import Phase
 from topo.analysis.collectives.wire import MessageTime, message_time
+from topo.analysis.intervals import student_half_width
 from topo.errors import DisconnectedError, ParameterError
 from topo.fabric import Fabric, State, expect_fabric
 from topo.result import Result, Row, Standing, hidden
@@ -331,7 +332,7 @@ def _half_width(times: Array) -> float:
     """Half of the 95 % interval of the mean; 0 where all draws are alike but for rounding."""
     if len(times) < 2 or float(np.ptp(times)) <= 1e-9 * float(times.mean()):
         return 0.0
-    return float(1.96 * times.std(ddof=1) / math.sqrt(len(times)))
+    return student_half_width(times)
 
 
 def _together(fabric: Fabric, phases: Sequence[Phase], under: Conditions) -> tuple[float, str]:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from topo.analysis.collisions.answer import EcmpCollisions, Estimate, figure
 from topo.analysis.collisions.ask import collisions_of
 from topo.analysis.collisions.flow_set import check_whole
+from topo.analysis.intervals import student_half_width
 from topo.errors import ParameterError
 from topo.fabric import Fabric, State, expect_fabric
 from topo.result import Result, Row, Standing, hidden
@@ -158,7 +159,7 @@ def _mean(parts: Sequence[Estimate], phases: int) -> Estimate:
     )
     kinds = {part.standing.kind for part in parts}
     if len(parts) < phases:
-        half = 1.96 * float(np.std([part.estimate for part in parts], ddof=1)) / np.sqrt(len(parts))
+        half = student_half_width(np.array([part.estimate for part in parts]))
         how = f"{len(parts)} of {phases} phases drawn; 95 % interval"
         return Estimate(max(1.0, lower - half), upper + half, middle, Standing("sampled", how))
     kind = "exact" if kinds == {"exact"} else "sampled" if "sampled" in kinds else "bracket"

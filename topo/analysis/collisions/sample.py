@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topo.analysis.collisions.hashed import hashed_paths
+from topo.analysis.intervals import ERROR, student_half_width, student_quantile, wilson
 from topo.hashing.keys import roce_keys
 from topo.hashing.scheme import EcmpHash
 from topo.progress import counted
@@ -23,10 +24,9 @@ from topo.routing.fair import equal_share_rates, max_min_rates
 from topo.routing.next_hops import NextHops
 from topo.routing.walk import at_random, walk
 
-__all__ = ["Look", "Sampled", "Sampler", "draw", "student_half_width", "wilson"]
+__all__ = ["Look", "Sampled", "Sampler", "draw"]
 
 _FIRST_LOOK = 32
-_ALPHA = 0.05
 _SLOTS = 300_000
 _SLACK = 1e-9
 
@@ -69,7 +69,7 @@ class Sampled:
 
     def interval(self, column: int) -> tuple[float, float]:
         """Mean of a column with the half-width of its 95 % Student interval."""
-        return float(self.values[:, column].mean()), student_half_width(self.values[:, column], _ALPHA)
+        return float(self.values[:, column].mean()), student_half_width(self.values[:, column])
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +179,7 @@ def draw(
             wanted = -(-target // sampler.batch) - len(blocks)
             blocks += _run(sampler, children.spawn(wanted), executor)
             values = np.concatenate(blocks)[:samples]  # the last batch may hold more than were asked for
-            share = _ALPHA / ((len(looks) + 1) * (len(looks) + 2))
+            share = ERROR / ((len(looks) + 1) * (len(looks) + 2))
             mean, half = _corrected(values, exact_equal_share, share)
             slowest = values[:, SLOWEST]
             looks.append(Look(len(values), mean, half, float(slowest.mean()), student_half_width(slowest, share)))
@@ -214,33 +214,4 @@ def _corrected(values: NDArray[np.float64], exact: float | None, alpha: float) -
     spread = math.sqrt(float(residual @ residual) / (n - 2))
     away = float(equal.mean()) - exact
     error = spread * math.sqrt(1 / n + away**2 / float(centred @ centred))
-    return float(rate.mean()) - slope * away, _quantile(n - 2, alpha) * error
-
-
-def student_half_width(values: NDArray[np.float64], alpha: float) -> float:
-    """Half-width of the Student interval of a mean that errs with probability ``alpha``; infinite for one value."""
-    n = len(values)
-    if n < 2:
-        return math.inf
-    return _quantile(n - 1, alpha) * float(values.std(ddof=1)) / math.sqrt(n)
-
-
-def _quantile(freedom: int, alpha: float) -> float:
-    from scipy.special import stdtrit
-
-    return float(stdtrit(freedom, 1 - alpha / 2))
-
-
-def wilson(hits: int, n: int, *, alpha: float = _ALPHA) -> tuple[float, float]:
-    """Wilson's interval of a probability from ``hits`` in ``n``.
-
-    >>> [round(x, 4) for x in wilson(8, 10)]
-    [0.4902, 0.9433]
-    """
-    from scipy.special import ndtri
-
-    z = float(ndtri(1 - alpha / 2))
-    share = hits / n
-    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    return max(0.0, centre - half) if hits else 0.0, min(1.0, centre + half) if hits < n else 1.0
+    return float(rate.mean()) - slope * away, student_quantile(n - 2, alpha) * error

@@ -18,6 +18,7 @@ from topo.analysis.collisions.rates_apart import p_arcs_overloaded, p_stage_fits
 from topo.analysis.collisions.sample import EQUAL, LARGEST, SLOWEST, STRIPED, Sampled, Sampler, draw
 from topo.analysis.collisions.stages import Stage
 from topo.analysis.collisions.traversal import Traversal, traverse
+from topo.analysis.intervals import student_half_width
 from topo.errors import ParameterError
 from topo.fabric import State
 from topo.hashing.scheme import EcmpHash
@@ -254,7 +255,7 @@ def sampled_rates(
     slowdown = None
     if np.isfinite(drawn.values[:, LARGEST]).all():
         drawn_slow = np.maximum(drawn.values[:, LARGEST], 1.0)
-        half = 0.0 if drawn.n < 2 else 1.96 * float(drawn_slow.std(ddof=1)) / np.sqrt(drawn.n)
+        half = student_half_width(drawn_slow)
         middle = float(drawn_slow.mean())
         slowdown = Estimate(max(1.0, middle - half), middle + half, middle, Standing("sampled", how))
     corrected = f"{how}, corrected by the exact equal share" if drawn.is_corrected else how

@@ -9,6 +9,7 @@ from typing import ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from topo.analysis.intervals import student_half_width
 from topo.errors import ParameterError
 from topo.fabric import Fabric, Selector, State, expect_fabric
 from topo.network import Network
@@ -28,7 +29,6 @@ PATTERNS = ("uni", "bi", "coupled")
 AVERAGES = ("mean rate", "mean time", "max-min")
 _FLOWS_A_BATCH = 80_000
 _MOST_EXAMPLES = 20
-_CONFIDENCE = 0.95
 
 
 class _Routes(Protocol):
@@ -244,13 +244,10 @@ def _sampled(
 
 def _averaged(values: NDArray[np.float64], average: str) -> tuple[float, tuple[float, float]]:
     """Mean over samples and its interval; of mean time the inverse of the mean."""
-    from scipy.special import stdtrit
-
-    n = len(values)
     mean = float(values.mean())
     if math.isinf(mean):
         return 0.0, (0.0, 0.0)
-    reach = float(stdtrit(n - 1, 0.5 + _CONFIDENCE / 2)) * float(values.std(ddof=1)) / math.sqrt(n)
+    reach = student_half_width(values)
     if average != "mean time":
         return mean, (mean - reach, mean + reach)
     return 1 / mean, (1 / (mean + reach), 1 / (mean - reach) if mean > reach else math.inf)

@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from topo.analysis.intervals import student_half_width
 from topo.analysis.throughput.answer import FlowRates, Throughput, shared_fields
 from topo.errors import ParameterError
 from topo.fabric import Fabric, State
@@ -103,11 +104,7 @@ def arc_capacity(fabric: Fabric, state: State | None) -> NDArray[np.float64]:
 
 def margin(values: Array) -> float:
     """Half width of the 95 % confidence interval of the mean of independent values; 0 for a single one."""
-    if len(values) < 2:
-        return 0.0
-    from scipy.special import stdtrit
-
-    return float(stdtrit(len(values) - 1, 0.975) * values.std(ddof=1) / math.sqrt(len(values)))
+    return student_half_width(values) if len(values) > 1 else 0.0
 
 
 def _flows(demand: Demand) -> tuple[Array, Array, Array]:
