@@ -44,6 +44,12 @@ def test_worked_times(ranks, collective, algorithm):
     assert 1e3 * answer.time_s == pytest.approx(TABLE[ranks][COLUMNS.index((collective, algorithm))], abs=5.1e-5)
 
 
+@pytest.mark.parametrize(("collective", "algorithm"), COLUMNS)
+def test_one_rank_alone_has_nothing_to_wait_for(collective, algorithm):
+    answer = collective_cost(collective, bytes=GIB, ranks=1, alpha_us=5, bandwidth_gbyte_s=50, algorithm=algorithm)
+    assert answer.time_s == 0
+
+
 def test_ring_and_double_tree_cross_where_they_should():
     def gap(size):
         asked = {"bytes": size, "ranks": 64, "alpha_us": 5, "bandwidth_gbyte_s": 50}

@@ -21,6 +21,7 @@ __all__ = [
     "algorithms",
     "best_algorithm",
     "busbw_factor",
+    "chain_time",
     "collective_cost",
 ]
 
@@ -71,7 +72,10 @@ ALGORITHMS: dict[str, dict[str, tuple[Formula, str]]] = {
     },
     "broadcast": {
         "binomial_tree": (lambda n, s: Terms(_log2(n), _log2(n) * s), "ceil(log2 n) (alpha + S/B), no pipeline"),
-        "chain": (lambda n, s: Terms(n - 1, s), "(n-2+k) (alpha + S/(k B)), a chain with the best number k of pieces"),
+        "chain": (
+            lambda n, s: Terms(n - 1, s if n > 1 else 0.0),
+            "(n-2+k) (alpha + S/(k B)), a chain with the best number k of pieces",
+        ),
     },
     "all_to_all": {
         "pairwise": (lambda n, s: Terms(n - 1, _share(n) * s), "(n-1) (alpha + S/(n B))"),
@@ -224,8 +228,8 @@ def collective_cost(
     formula, text = ALGORITHMS[collective][algorithm]
     terms = formula(ranks, bytes)
     latency, transfer = terms.messages * alpha_us * 1e-6, terms.bytes / (bandwidth_gbyte_s * 1e9)
-    if algorithm == "chain" and ranks > 1:
-        latency = _chain(ranks, alpha_us * 1e-6, transfer) - transfer
+    if algorithm == "chain":
+        latency = chain_time(ranks, alpha_us * 1e-6, transfer) - transfer
     said = "alpha-beta closed form; every rank alone on its path at the full rate"
     return _answer(collective, algorithm, text, asked, latency, transfer, said)
 
@@ -329,9 +333,15 @@ def best_algorithm(
     return min(usable, key=lambda name: collective_cost(collective, algorithm=name, **asked).time_s)  # type: ignore[arg-type]
 
 
-def _chain(ranks: int, alpha: float, transfer: float) -> float:
-    """(n-2+k) (alpha + T/k) at k = sqrt((n-2) T / alpha), at least one piece: (sqrt((n-2) alpha) + sqrt(T))^2."""
-    if alpha == 0:
+def chain_time(ranks: int, alpha: float, transfer: float) -> float:
+    """Seconds of a pipeline of n ranks whose link moves all bytes in ``transfer`` seconds, a piece waiting ``alpha``.
+
+    (n-2+k) (alpha + T/k) at k = sqrt((n-2) T / alpha), at least one piece: (sqrt((n-2) alpha) + sqrt(T))^2.
+
+    >>> chain_time(2, 1.0, 9.0), chain_time(6, 1.0, 9.0)
+    (10.0, 25.0)
+    """
+    if alpha == 0 or ranks < 2:
         return transfer
     pieces = max(1.0, math.sqrt((ranks - 2) * transfer / alpha))
     return (ranks - 2 + pieces) * (alpha + transfer / pieces)

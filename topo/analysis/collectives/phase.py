@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from topo.analysis.collectives.cost import chain_time
 from topo.fabric import Fabric
 from topo.table import Array
 from topo.traffic.demand import Demand
@@ -95,10 +96,7 @@ class Phase:
         alpha = self.alpha_us * 1e-6
         if not self.chain or not math.isfinite(transfer_s):
             return self.repeats * self.steps * alpha
-        if alpha == 0 or self.chain < 2:
-            return 0.0
-        pieces = max(1.0, math.sqrt((self.chain - 2) * transfer_s / alpha))
-        return (self.chain - 2 + pieces) * (alpha + transfer_s / pieces) - transfer_s
+        return chain_time(self.chain, alpha, transfer_s) - transfer_s
 
 
 def sum_of_phases(phases: tuple[Phase, ...], name: str) -> Demand:
