@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 import topo
+from topo.analysis.collisions.set_parts import SetParts
 from topo.analysis.inventory import inventory
 from topo.build.assembly import Assembly
 from topo.fabric import FORWARDS_NOTHING, Fabric, LinkTable, NodeTable, PortTable, State
+from topo.routing.next_hops import NextHops
 from topo.table import Labels
 
 
@@ -223,3 +225,16 @@ def test_ports_of_unknown_rate_are_not_counted_among_those_of_known_rate(tmp_pat
     (group,) = inventory(topo.load(path)).switch_groups
     assert (group.n_ports, group.n_unknown_rates) == (4, 2)
     assert group.ports_text == "4 ports, 2 of 400 Gb/s and 2 of unknown rate"
+
+
+def test_switches_below_the_endpoints_keep_their_tiers() -> None:
+    assembly = Assembly("two scale-up tiers")
+    host = assembly.add_nodes(["h0", "h1"], kind="host", is_endpoint=True, forwards=FORWARDS_NOTHING)
+    low = assembly.add_nodes(["low"], kind="switch", tier=-1)
+    high = assembly.add_nodes(["high"], kind="switch", tier=-2)
+    assembly.connect(host, np.repeat(low, 2), 100)
+    assembly.connect(low, high, 100)
+    fabric = assembly.finish()
+    names = [(pair.lower, pair.upper) for pair in inventory(fabric).tier_pairs]
+    assert names == [("endpoint", "scale-up"), ("scale-up tier 2", "scale-up")]
+    assert SetParts.of(NextHops.of(fabric)).classes == ((-2, -1),), "the ends' own links are in no set"

@@ -12,9 +12,9 @@ from topo.table import Array, freeze
 from topo.units import format_gbps
 from topo.view.text import plural
 
-__all__ = ["SwitchGroup", "TierPair", "one_sided_pairs", "switch_groups", "tier_name", "tier_pairs"]
+__all__ = ["SwitchGroup", "TierPair", "one_sided_pairs", "place_name", "switch_groups", "tier_name", "tier_pairs"]
 
-_TIER_NAMES = {-2: "scale-up tier 2", -1: "scale-up", 0: "tier 0", 1: "leaf", 2: "spine", 3: "core"}
+_TIER_NAMES = {-2: "scale-up tier 2", -1: "scale-up", 1: "leaf", 2: "spine", 3: "core"}
 
 
 def tier_name(tier: int) -> str:
@@ -24,6 +24,15 @@ def tier_name(tier: int) -> str:
     ['leaf', 'spine', 'core', 'tier 4']
     """
     return _TIER_NAMES.get(tier, f"tier {tier}")
+
+
+def place_name(tier: int) -> str:
+    """Word for where a node stands, switch or not: endpoints are at tier 0.
+
+    >>> [place_name(t) for t in (-2, -1, 0, 1)]
+    ['scale-up tier 2', 'scale-up', 'endpoint', 'leaf']
+    """
+    return tier_name(tier) if tier else "endpoint"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +125,12 @@ def tier_pairs(network: Network, rates: Array) -> tuple[TierPair, ...]:
     switch = nodes.kind.is_any("switch")
     plain = ~switch & ~nodes.is_endpoint
     # Rank: endpoints, then other kinds by code, then switch tiers.
-    first_tier = len(nodes.kind.labels) + 2
+    # A tier is one of 256: the second scale-up tier is at -2.
+    tier_0 = len(nodes.kind.labels) + 2 + 128
     rank = np.zeros(len(nodes), np.int64)
     rank[plain] = nodes.kind.codes[plain] + 2
-    rank[switch] = nodes.tier[switch].astype(np.int64) + first_tier + 1
-    n = first_tier + 256
+    rank[switch] = nodes.tier[switch].astype(np.int64) + tier_0
+    n = tier_0 + 128
     low, high = np.minimum(rank[network.a], rank[network.b]), np.maximum(rank[network.a], rank[network.b])
     pair = low * n + high
     links = np.bincount(pair)
@@ -130,8 +140,8 @@ def tier_pairs(network: Network, rates: Array) -> tuple[TierPair, ...]:
     def name(value: int) -> str:
         if value == 0:
             return "endpoint"
-        if value > first_tier - 1:
-            return tier_name(value - first_tier - 1)
+        if value >= tier_0 - 128:
+            return tier_name(value - tier_0)
         return str(nodes.kind.labels[value - 2]) if value > 1 else "node"
 
     return tuple(

@@ -24,7 +24,6 @@ __all__ = ["LargestUtilization", "StageSet", "as_estimate", "bracket_of"]
 _DONE = 1e-12
 _NEVER = 1e-15
 _MOST_STEPS = 400
-_WORDS = {0: "endpoint", 1: "leaf", 2: "spine", 3: "core"}
 _EXACT = "independent uniform hashes"
 _BRACKET = "bounds proved for independent hashes; the estimate multiplies stages and corrects for shared bundles"
 
@@ -53,8 +52,7 @@ class StageSet:
         own = is_end & (fabric.nodes.forwards != FORWARDS_ALL)
         sender = np.where(own[fabric.arc_source], fabric.arc_source, -1).astype(np.int64)
         receiver = np.where(own[fabric.arc_target], fabric.arc_target, -1).astype(np.int64)
-        names = [class_name(pair) for pair in traversal.classes]
-        stages = make_stages(traversal, laws, ratio, queue_pairs, names, sender, receiver)
+        stages = make_stages(traversal, laws, ratio, queue_pairs, sender, receiver)
         return cls(tuple(stages), tuple(_mirrors(stages, shape, queue_pairs)), queue_pairs)
 
     @property
@@ -94,30 +92,17 @@ class StageSet:
         return p_nowhere_above(self.hashed, list(self.mirrors), 1.0, count=1)
 
 
-def class_name(pair: tuple[int, int]) -> str:
-    """Tiers joined, for people."""
-    return " to ".join(_WORDS.get(tier, f"tier {tier}") for tier in pair)
-
-
 def _mirrors(stages: list[Stage], shape: ClosShape | None, queue_pairs: int) -> Iterator[Mirror]:
     """Up and down at the leaves, and at the cores: a choice of spine, or of core, fixes both arcs."""
     if shape is None or shape.parallel != 1:
         return
-    by_name = {stage.name: stage for stage in stages}
-    inner = [stage for stage in stages if not stage.name.startswith("endpoints'")]
-    for stage in inner:
-        low, _, high = stage.name.partition(" to ")
-        back = by_name.get(f"{high} to {low}")
-        upward = back is not None and _height(low) < _height(high)
-        if upward and back is not None:
+    inner = {stage.tiers: stage for stage in stages if stage.tiers is not None}
+    for (low, high), stage in inner.items():
+        back = inner.get((high, low))
+        if back is not None and low < high:
             mirror = Mirror.of(stage, back, queue_pairs, is_whole=len(inner) == 2)
             if mirror is not None:
                 yield mirror
-
-
-def _height(word: str) -> int:
-    known = {name: tier for tier, name in _WORDS.items()}
-    return known[word] if word in known else int(word.rpartition(" ")[2])
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,8 +17,9 @@ __all__ = ["SetParts"]
 class SetParts:
     """Set s has parts ``first[s]`` to ``first[s + 1]``; part t holds ``arcs[start[t]:start[t + 1]]`` of one class.
 
-    ``classes`` are pairs (tier below, tier above), ``of_class`` the class of each part, ``code`` a hash of its arcs
-    and their shares. ``share`` is what each arc takes of all that crosses the set; None: one over their number.
+    ``classes`` are pairs (tier an arc leaves, tier it enters), ``of_class`` the class of each part, ``code`` a hash of
+    its arcs and their shares. ``share`` is what each arc takes of all that crosses the set; None: one over their
+    number.
     """
 
     first: NDArray[np.int64]
@@ -33,7 +34,10 @@ class SetParts:
     def of(cls, hops: NextHops) -> SetParts:
         """The parts of all sets; an empty set has none."""
         tier = hops.fabric.nodes.tier.astype(np.int64)
-        joins = (tier[hops.fabric.arc_source[hops.arcs]] + 1) * 256 + tier[hops.fabric.arc_target[hops.arcs]] + 1
+        lowest = int(tier.min(initial=0))
+        width = int(tier.max(initial=0)) - lowest + 1
+        tier -= lowest
+        joins = tier[hops.fabric.arc_source[hops.arcs]] * width + tier[hops.fabric.arc_target[hops.arcs]]
         joined, of_arc = np.unique(joins, return_inverse=True)
         owner = np.repeat(np.arange(hops.n_sets), np.diff(hops.start))
         order = np.lexsort((of_arc, owner))
@@ -56,7 +60,7 @@ class SetParts:
             arcs,
             np.asarray(of_arc[begin], dtype=np.int64),
             code,
-            tuple((int(c) // 256 - 1, int(c) % 256 - 1) for c in joined),
+            tuple((int(c) // width + lowest, int(c) % width + lowest) for c in joined),
             share,
         )
 

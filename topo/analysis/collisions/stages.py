@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from topo.analysis.collisions.arc_laws import ArcLaws
 from topo.analysis.collisions.occupancy import log_p_loads_at_most, log_p_max_at_most
 from topo.analysis.collisions.traversal import Traversal
+from topo.analysis.tiers import place_name
 from topo.table import Array
 
 __all__ = ["Stage", "make_stages"]
@@ -28,13 +29,15 @@ __all__ = ["Stage", "make_stages"]
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """Arcs between two tiers. ``ratio`` is capacity over flow rate of each arc, times queue pairs: in queue pairs.
+    """Arcs that lead from one tier to another, ``tiers``; None for the endpoints' own links.
 
-    ``block`` numbers the arcs' blocks, ``flows`` counts the queue pairs of each block, ``alike`` says which are
-    occupancy problems. ``part`` is the block of each flow (-1: none).
+    ``ratio`` is capacity over flow rate of each arc, times queue pairs: in queue pairs. ``block`` numbers the arcs'
+    blocks, ``flows`` counts the queue pairs of each block, ``alike`` says which are occupancy problems. ``part`` is
+    the block of each flow (-1: none).
     """
 
     name: str
+    tiers: tuple[int, int] | None
     arcs: NDArray[np.int64]
     ratio: NDArray[np.float64]
     block: NDArray[np.int64]
@@ -145,7 +148,6 @@ def make_stages(
     laws: ArcLaws,
     ratio: NDArray[np.float64],
     queue_pairs: int,
-    names: list[str],
     sender: Array,
     receiver: Array,
 ) -> list[Stage]:
@@ -154,7 +156,7 @@ def make_stages(
     ``ratio`` is by arc, in flows; ``sender`` and ``receiver`` hold the endpoint an arc leaves or enters, else -1.
     """
     stages = []
-    for c, name in enumerate(names):
+    for c, tiers in enumerate(traversal.classes):
         arcs = np.flatnonzero((traversal.arc_class == c) & (traversal.arc_block >= 0))
         if not arcs.size:
             continue
@@ -163,7 +165,8 @@ def make_stages(
         flows = np.bincount(part[part >= 0], minlength=len(alike)) * queue_pairs
         stages.append(
             Stage(
-                name,
+                " to ".join(map(place_name, tiers)),
+                tiers,
                 arcs,
                 ratio[arcs] * queue_pairs,
                 traversal.arc_block[arcs],
@@ -199,6 +202,7 @@ def _own_links(
     alike = np.bincount(block, weights=~even, minlength=n_blocks) == 0
     return Stage(
         name,
+        None,
         arcs,
         ratio[arcs] * queue_pairs,
         block,

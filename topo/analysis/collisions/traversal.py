@@ -39,7 +39,7 @@ class Entries:
 
 @dataclass(frozen=True, eq=False)
 class Traversal:
-    """All flows over all arcs. ``classes`` names sets of arcs by the tiers they join: (tier below, tier above).
+    """All flows over all arcs. ``classes`` names sets of arcs by tiers: (tier an arc leaves, tier it enters).
 
     ``part[f, c]`` is the block of flow f among the arcs of class c (-1: it crosses none): blocks of a class share
     no flow and no arc. ``arc_class`` and ``arc_block`` say where each used arc belongs (-1 unused, access too).

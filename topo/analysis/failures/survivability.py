@@ -15,6 +15,7 @@ from topo.analysis.failures.classes import demand_label, element_classes, is_sym
 from topo.analysis.failures.degraded import share_of
 from topo.analysis.failures.elements import Elements, elements, find_elements
 from topo.analysis.failures.measures import Measure, Value, measure_of, question_key
+from topo.analysis.tiers import place_name
 from topo.errors import ParameterError
 from topo.fabric import Fabric, State
 from topo.network import Network
@@ -261,24 +262,22 @@ def _verdicts(
     return tuple(out)
 
 
-_TIER_NAMES = {-1: "inside a host", 0: "endpoint", 1: "leaf", 2: "spine", 3: "core"}
-_TIER_ORDER = {name: place for place, name in enumerate(_TIER_NAMES.values())}
-_TIER_ORDER |= {
-    f"{a}-{b}": 10 + i for i, (a, b) in enumerate([("endpoint", "leaf"), ("leaf", "spine"), ("spine", "core")])
-}
+_INSIDE = "inside a host"
+_TIER_ORDER = {name: place for place, name in enumerate([_INSIDE, *map(place_name, range(-2, 4))])}
+_TIER_ORDER |= {f"{place_name(tier)}-{place_name(tier + 1)}": 10 + tier for tier in range(3)}
 
 
 def _tier(fabric: Fabric, every: Elements, index: int) -> str:
     """Where an element sits: its node's tier, or the tiers its first link joins."""
     nodes = every.nodes_of(index)
     if len(nodes):
-        tier, host = int(fabric.nodes.tier[nodes[0]]), int(fabric.nodes.host.codes[nodes[0]])
-        # Switch chips of a rack's scale-up domain stand at the height of a host's parts, in no host.
-        return "scale-up" if tier == -1 and host < 0 else _tier_name(tier)
+        return _place(fabric, int(nodes[0]))
     link = every.links_of(index)[0]
-    tiers = sorted((int(fabric.nodes.tier[fabric.link_a[link]]), int(fabric.nodes.tier[fabric.link_b[link]])))
-    return "-".join(_tier_name(tier) for tier in tiers)
+    ends = sorted((int(fabric.link_a[link]), int(fabric.link_b[link])), key=lambda node: int(fabric.nodes.tier[node]))
+    return "-".join(_place(fabric, node) for node in ends)
 
 
-def _tier_name(tier: int) -> str:
-    return _TIER_NAMES.get(tier, f"tier {tier}")
+def _place(fabric: Fabric, node: int) -> str:
+    tier = int(fabric.nodes.tier[node])
+    # Switch chips of a rack's scale-up domain stand at the height of a host's parts, in no host.
+    return _INSIDE if tier < 0 and fabric.nodes.host.codes[node] >= 0 else place_name(tier)
