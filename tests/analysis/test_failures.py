@@ -1,6 +1,7 @@
 """Degraded capacity, survivability, availability, jobs: worked examples, exhaustive checks, published behaviour."""
 
 import itertools
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -13,7 +14,7 @@ from topo.analysis.failures.availability import availability
 from topo.analysis.failures.degraded import degraded_capacity
 from topo.analysis.failures.elements import Elements, down_state, elements
 from topo.analysis.failures.jobs import job_failures
-from topo.analysis.failures.measures import BisectionMeasure, largest_part, measure_of
+from topo.analysis.failures.measures import BisectionMeasure, ThroughputMeasure, largest_part, measure_of
 from topo.analysis.failures.platform import platform_loss
 from topo.analysis.failures.replay import Event, read_events, replay
 from topo.analysis.failures.survivability import survivability
@@ -192,6 +193,34 @@ def test_enumeration_equals_brute_force_over_all_states():
     assert dict(zip(answer.level.round(9).tolist(), answer.probability.tolist(), strict=True)) == pytest.approx(law)
     assert answer.unknown == pytest.approx(0, abs=1e-12)
     assert answer.standing.kind == "exact"
+
+
+class _Bracketed(ThroughputMeasure):
+    """All-to-all of which only half is sure."""
+
+    def __init__(self, fabric):
+        sure = measure_of(fabric, "all-to-all")
+        super().__init__(fabric, sure.demand, sure.routing, sure.name)
+
+    def __call__(self, state):
+        value = super().__call__(state)
+        return replace(value, upper=2 * value.upper)
+
+
+def test_a_bracketed_measure_is_not_called_exact(tmp_path):
+    fabric = topo.leaf_spine(leaves=2, spines=2, hosts_per_leaf=2)
+    rates = {"switch:spine-*": {"mtbf_h": 90, "mttr_h": 10}}
+    sure = availability(fabric, rates=rates)
+    bracketed = availability(fabric, _Bracketed(fabric), rates=rates)
+    assert bracketed.standing.kind == "bracket" and "lower bounds" in bracketed.standing.how
+    assert bracketed.mean_lower == sure.mean_lower
+    assert bracketed.mean_upper == pytest.approx(2 * sure.mean_lower)
+    drawn = availability(fabric, _Bracketed(fabric), rates=rates, method="monte-carlo", n_samples=400)
+    assert drawn.mean_lower < sure.mean_lower and drawn.mean_upper > 2 * sure.mean_lower
+    log = tmp_path / "log.csv"
+    log.write_text("time,element,event\n2026-01-01,spine-1,down\n2026-01-02,spine-1,up\n")
+    assert replay(fabric, log).standing.kind == "exact"
+    assert replay(fabric, log, _Bracketed(fabric)).standing.kind == "lower bound"
 
 
 def test_enumeration_and_sampling_agree_and_workers_do_not_matter():

@@ -15,6 +15,7 @@ from topo.analysis.failures.enumeration import Levels, enumerate_states
 from topo.analysis.failures.measures import Measure, measure_of
 from topo.analysis.failures.rates import FailureRates, RatedElements
 from topo.analysis.failures.sampling import sample_states
+from topo.analysis.intervals import student_half_width
 from topo.errors import ParameterError
 from topo.fabric import Fabric, State
 from topo.parts.failure_rates import HOURS_PER_YEAR
@@ -191,17 +192,18 @@ def _answer(
     _, first, inverse = np.unique(np.round(found.lower, 9), return_index=True, return_inverse=True)
     level = found.lower[first]
     probability = np.asarray(np.bincount(inverse, weights=found.probability), dtype=np.float64)
-    mean = float(found.lower @ found.probability)
+    low, high = float(found.lower @ found.probability), float(found.upper @ found.probability)
+    bounded = "" if found.is_exact else "; levels are lower bounds where the measure is a bracket"
     if method == "monte-carlo":
-        half = 1.96 * float(np.sqrt(max(float(found.lower**2 @ found.probability) - mean**2, 0.0) / n_samples))
-        low, high = mean - half, mean + half
-        standing = Standing("sampled", f"{n_samples:,} independent states, seed {seed}, 95 % interval")
+        low -= student_half_width(found.lower)
+        high += student_half_width(found.upper)
+        standing = Standing("sampled", f"{n_samples:,} independent states, seed {seed}, 95 % interval{bounded}")
         unknown = 0.0
     else:
         unknown = max(0.0, 1.0 - float(found.probability.sum()))
-        low, high = mean, mean + unknown * found.healthy
-        exact = "exact" if unknown < 1e-12 else "bracket"
-        standing = Standing(exact, "every state of at most two elements down; others bounded")
+        high += unknown * float(found.upper.max())
+        exact = "exact" if unknown < 1e-12 and found.is_exact else "bracket"
+        standing = Standing(exact, f"every state of at most two elements down; others bounded{bounded}")
     return Availability(
         fabric=fabric.name,
         measure=measure.name,

@@ -184,6 +184,6 @@ def _kept(routing: str, healthy: Value, now: Value) -> Kept:
 
 
 def _standing(healthy: Value, now: Value) -> Standing:
-    if healthy.lower == healthy.upper and now.lower == now.upper:
+    if healthy.is_exact and now.is_exact:
         return Standing("exact", "fluid shares; pairs without a path left out")
     return Standing("bracket", "from the bounds of both states; pairs without a path left out")

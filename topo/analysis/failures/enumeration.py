@@ -29,9 +29,15 @@ class Levels:
 
     healthy: float
     lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
     cut_off: NDArray[np.float64]
     probability: NDArray[np.float64]
     n_states: int
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the bounds of the measure meet in every state."""
+        return np.array_equal(self.lower, self.upper)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +83,7 @@ def enumerate_states(
     return Levels(
         values[0].lower,
         np.array([value.lower for value in values]),
+        np.array([value.upper for value in values]),
         np.array([value.cut_off - values[0].cut_off for value in values], float),
         np.array([job.probability for job in jobs]),
         len(jobs),

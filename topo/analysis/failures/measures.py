@@ -47,6 +47,11 @@ class Value:
     reduced: int
     lost_pairs: int
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether the bounds meet."""
+        return self.lower == self.upper
+
 
 @dataclass(frozen=True)
 class ThroughputMeasure:

@@ -132,16 +132,19 @@ def replay(
     if not listed:
         raise ParameterError("no event is given")
     chosen = measure_of(fabric, measure, routing)
-    healthy = chosen(None).lower
+    healthy = chosen(None)
     track = _Track(fabric, state)
     values, known = [], {}
+    exact = healthy.is_exact
     for event in steps(listed, "events"):
         try:
             key = track.take(event)
         except ParameterError as error:
             raise InputError(str(error), path=source, line=event.line or None) from None
         if key not in known:
-            known[key] = chosen(track.state()).lower
+            value = chosen(track.state())
+            known[key] = value.lower
+            exact = exact and value.is_exact
         values.append(known[key])
     seconds = np.diff([event.time.timestamp() for event in listed])
     mean = float(np.average(values[:-1], weights=seconds)) if seconds.sum() > 0 else values[-1]
@@ -150,14 +153,14 @@ def replay(
         fabric=fabric.name,
         measure=chosen.name,
         unit=chosen.unit,
-        healthy=healthy,
+        healthy=healthy.lower,
         times=tuple(event.time.isoformat() for event in listed),
         left=tuple(values),
         days=days,
         daily_minimum=minima,
         mean=mean,
         n_states=len(known),
-        standing=Standing("exact", "each state as logged; lower bound where the measure is a bracket"),
+        standing=Standing("exact" if exact else "lower bound", "each state as logged"),
     )
 
 

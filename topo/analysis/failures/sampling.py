@@ -9,7 +9,7 @@ import numpy as np
 
 from topo.analysis.failures.classes import demand_label, element_classes, is_symmetric
 from topo.analysis.failures.enumeration import Levels, state_of
-from topo.analysis.failures.measures import Measure, question_key
+from topo.analysis.failures.measures import Measure, Value, question_key
 from topo.analysis.failures.rates import RatedElements
 from topo.fabric import Fabric, State
 from topo.network import Network
@@ -44,12 +44,15 @@ def sample_states(
     sizes = [min(_BATCH, n_samples - low) for low in range(0, n_samples, _BATCH)]
     names = [entry.elements.key for entry in rated]
     kinds = ",".join(entry.elements.kind for entry in rated)
-    key = question_key(measure, state, str(n_samples), kinds, *rates, *names)
+    # "bounds": a checkpoint from when only lower bounds were kept is another sweep's.
+    key = question_key(measure, state, f"{n_samples} bounds", kinds, *rates, *names)
     answers = sweep(_draw, shared, sizes, seed=seed, key=key, **run)
-    lower = np.concatenate([np.asarray(part["lower"], float) for part in answers])
-    cut_off = np.concatenate([np.asarray(part["cut_off"], float) for part in answers]) - healthy.cut_off
+    lower, upper, cut_off = (
+        np.concatenate([np.asarray(part[name], float) for part in answers]) for name in ("lower", "upper", "cut_off")
+    )
     states = sum(int(part["states"]) for part in answers)
-    return Levels(healthy.lower, lower, cut_off, np.full(n_samples, 1 / n_samples), states)
+    cut_off -= healthy.cut_off
+    return Levels(healthy.lower, lower, upper, cut_off, np.full(n_samples, 1 / n_samples), states)
 
 
 def _alike(
@@ -70,7 +73,7 @@ def _alike(
 
 def _draw(shared: Any, sizes: Sequence[int], generator: np.random.Generator) -> dict[str, Any]:
     measure, base, listed, unavailability, healthy, alike = shared
-    known: dict[tuple[tuple[int, int], ...], tuple[float, int]] = {(): (healthy.lower, healthy.cut_off)}
+    known: dict[tuple[tuple[int, int], ...], Value] = {(): healthy}
     drawn = []
     for _ in range(sum(sizes)):
         down = []
@@ -81,11 +84,11 @@ def _draw(shared: Any, sizes: Sequence[int], generator: np.random.Generator) -> 
             down = [(kind, int(alike[kind][index]))]
         key = tuple(down)
         if key not in known:
-            value = measure(state_of(listed, key, base))
-            known[key] = (value.lower, value.cut_off)
+            known[key] = measure(state_of(listed, key, base))
         drawn.append(known[key])
     return {
-        "lower": np.array([value for value, _ in drawn]),
-        "cut_off": np.array([cut for _, cut in drawn], float),
+        "lower": np.array([value.lower for value in drawn]),
+        "upper": np.array([value.upper for value in drawn]),
+        "cut_off": np.array([value.cut_off for value in drawn], float),
         "states": len(known),
     }

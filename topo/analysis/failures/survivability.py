@@ -213,7 +213,7 @@ def _collected(
         first = np.unique(of, return_index=True)[1]
         by_class[kind] = np.array([rank[kind, int(i)] for i in first], np.int64)[of]
     ranked = tuple(losses[i] for i in order)
-    exact = healthy.lower == healthy.upper and all(value.lower == value.upper for value in values)
+    exact = healthy.is_exact and all(value.is_exact for value in values)
     return Survivability(
         fabric=fabric.name,
         measure=measure.name,

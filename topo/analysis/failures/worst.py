@@ -121,7 +121,7 @@ def worst_failures(
         exhaustive &= everything or len(found) <= keep
         front = found if everything else found[:keep]
     value, down = front[0]
-    exact = exhaustive and value.lower == value.upper
+    exact = exhaustive and value.is_exact
     return WorstFailures(
         fabric=fabric.name,
         measure=chosen.name,
