@@ -12,7 +12,7 @@ from topo.analysis.collisions.answer import EcmpCollisions, Estimate
 from topo.analysis.collisions.ask import collisions_of
 from topo.analysis.collisions.clos_shape import ClosShape
 from topo.analysis.collisions.flow_set import check_queue_pairs, check_whole
-from topo.analysis.collisions.remedies import QUEUE_PAIRS, EcmpRemedies, Remedy, exact, round_robin_rate
+from topo.analysis.collisions.remedies import QUEUE_PAIRS, EcmpRemedies, Remedy, known, round_robin_rate
 from topo.analysis.collisions.variants import (
     aligned_to_rails,
     faster_uplinks,
@@ -172,7 +172,7 @@ def _round_robin(case: _Case, shape: ClosShape, now: EcmpCollisions) -> Iterator
     if n == 0 or now.flow_gbps is None:
         return
     for w in (1, 8):
-        rate = exact(round_robin_rate(n, m, w, shape.leaf_gbps / now.flow_gbps), _ROUND_ROBIN)
+        rate = known(round_robin_rate(n, m, w, shape.leaf_gbps / now.flow_gbps), _ROUND_ROBIN)
         yield Remedy(f"round robin over many queue pairs, messages in flight: {w}", "round robin", w, rate, rate)
 
 
@@ -238,7 +238,7 @@ def _pinned(case: _Case, shape: ClosShape, now: EcmpCollisions) -> Iterator[Reme
         # Endpoints with several flows share their own links, which no choice of path changes.
         fluid = _sprayed(case.fabric, now, case.state).slowest.estimate
         rate = min(rate, fluid)
-    value = exact(rate, _PINNED)
+    value = known(rate, _PINNED)
     yield Remedy("paths pinned, none shared needlessly", "pinning", 1, value, value if rate == 1 else None)
 
 
@@ -248,8 +248,8 @@ def _sprayed(fabric: Fabric, now: EcmpCollisions, state: State | None) -> Remedy
     name = "packets sprayed, or adaptive routing, at best"
     used = np.flatnonzero(mean > 0)
     if not used.size or now.laws is None:
-        return Remedy(name, "spraying", 1, exact(math.nan, _LIMIT), None)
+        return Remedy(name, "spraying", 1, known(math.nan, _LIMIT), None)
     rate = (state or State()).link_capacity_gbps(fabric)
     worst = min(1.0, float((rate[used // 2] / mean[used]).min()) * (1 + 1e-12))
-    value = exact(worst, _LIMIT)
+    value = known(worst, _LIMIT)
     return Remedy(name, "spraying", 1, value, value if worst == 1 else None)

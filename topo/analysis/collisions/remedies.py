@@ -17,7 +17,7 @@ from topo.analysis.ecmp import ecmp_stage
 from topo.errors import ParameterError
 from topo.result import Result, Row, Standing
 
-__all__ = ["QUEUE_PAIRS", "EcmpRemedies", "Remedy", "round_robin_rate", "stage_remedies"]
+__all__ = ["QUEUE_PAIRS", "EcmpRemedies", "Remedy", "known", "round_robin_rate", "stage_remedies"]
 
 QUEUE_PAIRS = (2, 4, 8, 16, 32, 64)
 _EXACT = Standing("exact", "one stage, independent even hashes")
@@ -146,7 +146,8 @@ def stage_remedies(
 def round_robin_rate(n: int, m: int, in_flight: int, ratio: float = 1.0) -> float:
     """Rate of each of n connections that keep ``in_flight`` messages under way, each message on a random link of m.
 
-    A closed network of n w customers at m processor-sharing links: min(1, w m/(n w + m - 1)) of line rate.
+    A closed network of n w customers at m processor-sharing links of c = ``ratio`` flow rates: min(1, w m c/(n w + m -
+    1)) of a flow's own rate.
 
     >>> round(round_robin_rate(8, 8, 1) * 15, 12)
     8.0
@@ -154,18 +155,18 @@ def round_robin_rate(n: int, m: int, in_flight: int, ratio: float = 1.0) -> floa
     return min(1.0, ratio * in_flight * m / (n * in_flight + m - 1))
 
 
-def exact(value: float, standing: Standing = _EXACT) -> Estimate:
-    """A known number."""
+def known(value: float, standing: Standing = _EXACT) -> Estimate:
+    """One number for bounds and estimate: exact, or of a model or limit that has no bounds, as ``standing`` says."""
     return Estimate(value, value, value, standing)
 
 
 def _flat(name: str, kind: str, rate: float, standing: Standing) -> Remedy:
-    return Remedy(name, kind, 1, exact(rate, standing), exact(rate, standing))
+    return Remedy(name, kind, 1, known(rate, standing), known(rate, standing))
 
 
 def _stage(name: str, kind: str, amount: float, n: int, m: int, ratio: float) -> Remedy:
     stage = ecmp_stage(n, m, link_gbps=ratio)
-    return Remedy(name, kind, amount, exact(stage.slowest_rate), exact(stage.mean_rate))
+    return Remedy(name, kind, amount, known(stage.slowest_rate), known(stage.mean_rate))
 
 
 def _striped(n: int, m: int, ratio: float, q: int) -> Remedy:
@@ -177,14 +178,14 @@ def _parts(n: int, m: int, ratio: float, q: int, *, waits: bool) -> tuple[Estima
     pmf = max_load_distribution(n * q, m)
     slowest = math.fsum(p * min(1.0, ratio * q / load) for load, p in pmf.items())
     if not waits:
-        return exact(slowest), exact(ecmp_stage(n * q, m, link_gbps=ratio * q).mean_rate)
+        return known(slowest), known(ecmp_stage(n * q, m, link_gbps=ratio * q).mean_rate)
     # The law of the slowest part is a sum over a plane of q by n q points.
     small = q * n * q <= _MOST_SPLIT
-    return exact(slowest), exact(split_mean_rate(n, m, q, ratio=ratio)) if small else None
+    return known(slowest), known(split_mean_rate(n, m, q, ratio=ratio)) if small else None
 
 
 def _round_robin(n: int, m: int, ratio: float, w: int) -> Remedy:
-    rate = exact(round_robin_rate(n, m, w, ratio), _ROUND_ROBIN)
+    rate = known(round_robin_rate(n, m, w, ratio), _ROUND_ROBIN)
     return Remedy(f"round robin over many queue pairs, {w} messages in flight", "round robin", w, rate, rate)
 
 
@@ -212,7 +213,7 @@ def _planes(n: int, m: int, ratio: float) -> Iterator[Remedy]:
                 break
         slowest += (1 - before) * min(1.0, ratio * planes / n)
         mean = _worst_of_planes(n, links, ratio, planes)
-        yield Remedy(f"striped over {planes} planes of {links} uplinks", "planes", planes, exact(slowest), exact(mean))
+        yield Remedy(f"striped over {planes} planes of {links} uplinks", "planes", planes, known(slowest), known(mean))
 
 
 def _worst_of_planes(n: int, links: int, ratio: float, planes: int) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from topo.analysis.intervals import student_half_width
+from topo.analysis.throughput.single_path import arc_capacity
 from topo.errors import ParameterError
 from topo.fabric import Fabric, Selector, State, expect_fabric
 from topo.network import Network
@@ -130,7 +131,7 @@ def effective_bisection(
         raise ParameterError(f"{len(ends)} endpoint(s), {samples} sample(s); pairings need at least 2 of each")
     routes = _routes(fabric, table, state, routing, addresses, seed)
     stripes = Stripes.of(fabric)
-    capacity = stripes.capacity(_capacity(fabric, state))
+    capacity = stripes.capacity(arc_capacity(fabric, state))
     rates = _Rates(fabric, routes, stripes, capacity, _line(fabric), pattern, average)
     values, gbps, lost, examples = _sampled(rates, ends, samples, seed)
     share, interval = _averaged(values, average)
@@ -251,15 +252,6 @@ def _averaged(values: NDArray[np.float64], average: str) -> tuple[float, tuple[f
     if average != "mean time":
         return mean, (mean - reach, mean + reach)
     return 1 / mean, (1 / (mean + reach), 1 / (mean - reach) if mean > reach else math.inf)
-
-
-def _capacity(fabric: Fabric, state: State | None) -> NDArray[np.float64]:
-    """Rate of every arc of the network; nothing else is crossed."""
-    network = Network.of(fabric, state=state)
-    capacity = np.full(2 * len(fabric.links), np.nan)
-    for direction in (0, 1):
-        capacity[2 * network.links + direction] = network.capacity_gbps
-    return capacity
 
 
 def _line(fabric: Fabric) -> NDArray[np.float64]:
