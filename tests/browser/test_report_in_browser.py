@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -42,13 +43,13 @@ def test_every_family_opens_without_a_word_and_fits_a_telephone(opened: Opened, 
         assert page.locator("svg[role]:not([aria-label])").count() == 0
 
 
-CHARTS = "#goodput figure, #failures figure, #collisions figure:has(.k0), #step figure"
+CHARTS = "#goodput figure, #throughput figure, #failures figure, #collisions figure:has(.k0), #step figure"
 
 
 def test_charts_are_drawn_to_fit_a_telephone_and_stay_legible(opened: Opened) -> None:
     with opened(page_of("leaf-spine"), width=390) as page:
         shown = page.locator(CHARTS).locator("svg:visible")
-        assert shown.count() == page.locator(CHARTS).count() >= 4
+        assert shown.count() == page.locator(CHARTS).count() >= 5
         for chart in shown.all():
             box = chart.bounding_box()
             assert box["x"] >= 0 and box["x"] + box["width"] <= 390
@@ -104,7 +105,7 @@ def test_two_fabrics_side_by_side(opened: Opened) -> None:
             assert page.locator(f"#{key}").count() == 1
 
 
-def test_paper(opened: Opened, tmp_path: Path) -> None:
+def test_paper(opened: Opened) -> None:
     with opened(page_of("rails")) as page:
         page.emulate_media(media="print", color_scheme="dark")
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
@@ -112,10 +113,22 @@ def test_paper(opened: Opened, tmp_path: Path) -> None:
             assert not page.locator(hidden).first.is_visible()
         # A form control in a head would keep it from being repeated on the next sheet.
         assert page.evaluate("getComputedStyle(document.querySelector('button.sort')).display") == "contents"
-        breaks = page.evaluate("[...document.querySelectorAll('.page')].map(one => getComputedStyle(one).breakBefore)")
-        assert breaks.count("page") >= 4 and breaks[-1] == "auto"  # notes and assumptions go on where the last one ends
-        pdf = page.pdf(format="A4")
-        assert pdf.startswith(b"%PDF") and pdf.count(b"/Type /Page\n") + pdf.count(b"/Type /Page ") >= 5
+
+
+SHEET = (688, 1028)  # A4 less the margins of the style sheet, in pixels of 1/96 inch
+
+
+@pytest.mark.parametrize("family", ["rails", "leaf-spine"])
+def test_sheets_of_paper_are_full(opened: Opened, family: str) -> None:
+    """Chapters follow each other on a sheet: in all at most one sheet's worth stays empty."""
+    with opened(page_of(family), width=SHEET[0], height=SHEET[1]) as page:
+        page.emulate_media(media="print")
+        filled = page.evaluate("document.body.getBoundingClientRect().height") / SHEET[1]
+        pdf = page.pdf(prefer_css_page_size=True)
+        assert filled > 5
+        assert filled <= len(re.findall(rb"/Type /Page\b", pdf)) <= math.ceil(filled) + 1
+        highest = page.evaluate("Math.max(...[...document.querySelectorAll('figure svg')].map(o => o.clientHeight))")
+        assert 0 < highest <= 0.58 * SHEET[1]  # a picture leaves room for what comes before it
 
 
 def test_a_table_of_sentences_is_a_list_on_a_telephone(opened: Opened) -> None:

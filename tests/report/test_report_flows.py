@@ -175,6 +175,12 @@ def test_what_takes_long_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch) -
     assert isinstance(named.failures, LossAnswers) and not isinstance(named.failures.survivability, LeftOut)
 
 
+@pytest.mark.parametrize("sections", [["throughput", "collisions"], ["throughput"], ["collisions"]])
+def test_what_is_a_model_on_infiniband_is_said_once(sections: list[str]) -> None:
+    text = topo.make_report(topo.load("nvidia-superpod-h100-1su"), sections=sections).to_markdown()
+    assert text.count("not by hashing: ECMP here is a model") == 1
+
+
 def test_opened_hosts_and_racks_have_their_sections() -> None:
     report = topo.make_report(topo.load("nvidia-gb200-nvl72"))
     text = report.to_markdown()

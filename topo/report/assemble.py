@@ -150,7 +150,7 @@ class Report:
             oversubscription_section(self.oversubscription),
             bisection_section(fabric, self.bisection, self.verdicts),
             None if self.throughput is None else throughput_section(fabric, self.throughput),
-            None if self.collisions is None else collisions_section(fabric, self.collisions),
+            None if self.collisions is None else self._collisions_section(self.collisions),
             None if self.failures is None else losses_section(self.failures),
             None if self.placement is None else placement_section(self.placement),
             None if self.step is None else step_section(self.step),
@@ -185,6 +185,10 @@ class Report:
         wiring = None if self.wiring is None or isinstance(self.wiring, (LeftOut, TopoError)) else self.wiring
         content = fabric_map(self.fabric, loads=loads, wiring=wiring, why_no_load=why)
         return Section("map", "Map", [Map(content)])
+
+    def _collisions_section(self, answer: CollisionAnswers | LeftOut | TopoError) -> Section:
+        told = "throughput" in self.chosen and isinstance(self.throughput, FlowAnswers)
+        return collisions_section(self.fabric, answer, is_model_told=told)
 
     def to_markdown(self) -> str:
         """The same as Markdown with tables, the picture in words."""

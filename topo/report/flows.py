@@ -127,7 +127,7 @@ def _throughput_items(fabric: Fabric, answer: FlowAnswers) -> Iterator[Text | Gr
         f"{strip.name}: {', '.join(strip.said)}" for strip in strips
     )
     caption = "Every link under an all-to-all at line rate, even shares: one strip a tier and direction"
-    yield Picture(draw_heat(strips, title="Link loads", alt=alt), caption)
+    yield Picture.of_chart(draw_heat, strips, title="Link loads", alt=alt, caption=caption)
 
 
 def _where(found: Throughput) -> str:
@@ -206,14 +206,20 @@ def _word(tier: int) -> str:
     return "endpoint" if tier == 0 else "inside hosts" if tier < 0 else tier_word(tier)
 
 
-def collisions_section(fabric: Fabric, answer: CollisionAnswers | LeftOut | TopoError) -> Section:
-    """What hashing leaves the flows of a permutation, the law of the slowest, and what helps."""
+def collisions_section(
+    fabric: Fabric, answer: CollisionAnswers | LeftOut | TopoError, *, is_model_told: bool = False
+) -> Section:
+    """What hashing leaves the flows of a permutation, the law of the slowest, and what helps.
+
+    ``is_model_told`` says that a section above tells already of what is a model where the fabric is InfiniBand's.
+    """
     title = "When flows are hashed"
     if isinstance(answer, TopoError):
         return Section("collisions", title, why_not(answer))
     if isinstance(answer, LeftOut):
         return Section("collisions", title, [Text(str(answer))])
-    return Section("collisions", title, list(_collision_items(answer, infiniband_assumption(fabric, ()))))
+    model = () if is_model_told else infiniband_assumption(fabric, ())
+    return Section("collisions", title, list(_collision_items(answer, model)))
 
 
 def _collision_items(answer: CollisionAnswers, model: tuple[str, ...]) -> Iterator[Text | Facts | Grid | Picture]:

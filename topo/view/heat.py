@@ -10,14 +10,15 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from topo.view.place import LETTER, WIDTH, document, text_element
+from topo.view.place import LETTER, NARROW, WIDTH, document, text_element
 from topo.view.svg import STYLE
 from topo.view.text import shorten
 from topo.view.tiers import Drawing
 
 __all__ = ["Strip", "cells_of", "draw_heat"]
 
-_LEFT, _CELL, _STEPS = 250.0, 9.0, 10
+_LEFT, _EDGE, _CELL, _STEPS = 250.0, 12.0, 9.0, 10
+_SHADE, _SHADE_NARROW, _LINE = 22.0, 16.0, 16.0
 
 _STYLE = (
     STYLE
@@ -60,8 +61,12 @@ def cells_of(
     return np.where(np.isinf(cells), np.nan, cells)
 
 
-def draw_heat(strips: Sequence[Strip], *, title: str, alt: str, unit: str = "load over capacity") -> Drawing:
+def draw_heat(
+    strips: Sequence[Strip], *, title: str, alt: str, unit: str = "load over capacity", narrow: bool = False
+) -> Drawing:
     """Strips below each other: the darker the fuller, in another colour and struck through above 1.
+
+    What is said of a strip stands beside it, or above it where the drawing is ``narrow``, for a telephone.
 
     >>> import numpy as np
     >>> strip = Strip("leaf to spine", ("4 links",), np.array([[0.5, 0.5], [1.2, 0.5]]))
@@ -71,30 +76,44 @@ def draw_heat(strips: Sequence[Strip], *, title: str, alt: str, unit: str = "loa
     body: list[str] = []
     y = 14.0
     for strip in strips:
-        body += _strip(strip, y)
-        y += max(len(strip.cells) * _CELL + 18, 16 * (1 + len(strip.said)) + 6) + 14
-    body += _legend(y + 8, unit, any((strip.cells > 1 + 1e-9).any() for strip in strips))
-    height = math.ceil(y + 34)
-    return Drawing(document(body, height=height, title=title, alt=alt, style=_STYLE), alt, ())
+        said, cells = _LINE * (1 + len(strip.said)) + 6, len(strip.cells) * _CELL + 18
+        body += _told(strip, y, narrow)
+        body += _strip(strip, y + said if narrow else y, narrow)
+        y += (said + cells if narrow else max(cells, said)) + 14
+    overloaded = any((strip.cells > 1 + 1e-9).any() for strip in strips)
+    legend, y = _legend(y + 8, unit, overloaded, narrow)
+    width = NARROW if narrow else WIDTH
+    svg = document([*body, *legend], height=math.ceil(y), title=title, alt=alt, style=_STYLE, width=width)
+    return Drawing(svg, alt, ())
 
 
-def _strip(strip: Strip, y: float) -> list[str]:
-    out = [text_element(12, y + 10, strip.name, "h")]
-    letters = int((_LEFT - 20) / LETTER["d"])
-    out += [text_element(12, y + 26 + 16 * i, shorten(text, letters), "d") for i, text in enumerate(strip.said)]
+def _told(strip: Strip, y: float, narrow: bool) -> list[str]:
+    """The name of a strip and what is said of it."""
+    letters = int(((NARROW - 2 * _EDGE) if narrow else (_LEFT - 20)) / LETTER["d"])
+    lines = [text_element(_EDGE, y + 10, strip.name, "h")]
+    said = (shorten(text, letters) for text in strip.said)
+    return lines + [text_element(_EDGE, y + 26 + _LINE * i, text, "d") for i, text in enumerate(said)]
+
+
+def _strip(strip: Strip, y: float, narrow: bool) -> list[str]:
+    """The cells of a strip in their frame, and below it what its columns are."""
+    out: list[str] = []
+    left, across = (_EDGE, NARROW - 2 * _EDGE) if narrow else (_LEFT, WIDTH - _LEFT - _EDGE)
     rows, columns = strip.cells.shape
-    width = (WIDTH - _LEFT - 12) / max(columns, 1)
+    width = across / max(columns, 1)
     for r in range(rows):
         for first, last, shade in _runs(strip.cells[r]):
-            x = _LEFT + first * width
+            x = left + first * width
             size = f'x="{x:.1f}" y="{y + r * _CELL:.1f}" width="{(last - first) * width:.1f}" height="{_CELL:.0f}"'
             out.append(f'<rect class="{shade}" {size} shape-rendering="crispEdges"/>')
             if shade == "qo":
                 out.append(_struck(x, y + r * _CELL, (last - first) * width, _CELL))
-    frame = f'x="{_LEFT}" y="{y:.1f}" width="{WIDTH - _LEFT - 12:.1f}" height="{rows * _CELL:.0f}"'
+    frame = f'x="{left}" y="{y:.1f}" width="{across:.1f}" height="{rows * _CELL:.0f}"'
     out.append(f'<rect class="qe" {frame}/>')
     if strip.columns:
-        out.append(text_element(_LEFT, y + rows * _CELL + 13, strip.columns, "s"))
+        style = "d" if narrow else "s"
+        said = shorten(strip.columns, int(across / LETTER[style]))
+        out.append(text_element(left, y + rows * _CELL + 13, said, style))
     return out
 
 
@@ -116,15 +135,20 @@ def _shade(value: float) -> str:
     return "qo" if value > 1 + 1e-9 else f"q{round(value * _STEPS)}"
 
 
-def _legend(y: float, unit: str, overloaded: bool) -> list[str]:
-    out = [text_element(12, y + 10, unit, "d")]
-    x = _LEFT
+def _legend(y: float, unit: str, overloaded: bool, narrow: bool) -> tuple[list[str], float]:
+    """The shades from empty to full, what is beyond them where something is, and where that ends."""
+    out = [text_element(_EDGE, y + 10, unit, "d")]
+    left, wide = (_EDGE, _SHADE_NARROW) if narrow else (_LEFT, _SHADE)
+    y += _LINE if narrow else 0
+    x = left
     for i in range(_STEPS + 1):
-        out.append(f'<rect class="q{i}" x="{x:.1f}" y="{y:.1f}" width="22" height="12"/>')
-        x += 22
-    out += [text_element(_LEFT, y + 25, "0 %", "s"), text_element(x - 28, y + 25, "100 %", "s")]
+        out.append(f'<rect class="q{i}" x="{x:.1f}" y="{y:.1f}" width="{wide:.0f}" height="12"/>')
+        x += wide
+    style = "d" if narrow else "s"
+    out += [text_element(left, y + 25, "0 %", style), text_element(x - 28, y + 25, "100 %", style)]
     if overloaded:
-        out.append(f'<rect class="qo" x="{x + 14:.1f}" y="{y:.1f}" width="22" height="12"/>')
-        out.append(_struck(x + 14, y, 22, 12))
-        out.append(text_element(x + 42, y + 10, "more than 100 %: the link cannot carry it", "d"))
-    return out
+        x, y = (left, y + 36) if narrow else (x + 14, y)
+        out.append(f'<rect class="qo" x="{x:.1f}" y="{y:.1f}" width="{wide:.0f}" height="12"/>')
+        out.append(_struck(x, y, wide, 12))
+        out.append(text_element(x + wide + 6, y + 10, "more than 100 %: the link cannot carry it", "d"))
+    return out, y + (26 if not overloaded or not narrow else 20)
