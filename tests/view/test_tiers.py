@@ -234,3 +234,16 @@ def test_unknown_rates_and_tiers_are_said() -> None:
     assert "rate unknown" in drawing.alt
     assert any("tier is not known" in note for note in drawing.notes)
     assert any("2 parts" in note for note in drawing.notes)
+
+
+def test_a_chain_of_more_tiers_than_a_picture_has_boxes_is_drawn() -> None:
+    """As a dump of switches in a row reads: each is a tier of its own, and no coarser picture is left."""
+    n = 90
+    assembly = Assembly("chain")
+    switch = np.concatenate([assembly.add_nodes([f"s{i}"], kind="switch", tier=i + 1) for i in range(n)])
+    host = assembly.add_nodes(["a", "b"], kind="host", is_endpoint=True, forwards=FORWARDS_NOTHING)
+    assembly.connect(host, switch[[0, 0]], 400, kind="access")
+    assembly.connect(switch[:-1], switch[1:], 400, kind="scale_out")
+    drawing = draw_tiers(assembly.finish())
+    root = ElementTree.fromstring(drawing.svg)
+    assert len(root.findall(f"{SVG}g")) == n + 1

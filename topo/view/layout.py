@@ -38,7 +38,7 @@ def scene_of(fabric_units: Units, marked: NDArray[np.bool_] | None = None) -> Sc
         _Layout(scene, blocks, budget).run()
         if budget == _SINGLES and not scene.all_single:
             continue
-        if len(scene.boxes) > _MOST_BOXES:
+        if budget > 1 and len(scene.boxes) > _MOST_BOXES:
             continue
         scene.join(marked)
         if budget == 1 or _is_readable(scene):
