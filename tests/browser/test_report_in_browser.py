@@ -94,6 +94,18 @@ def test_numbers_with_units_sort_by_size(opened: Opened) -> None:
         assert page.evaluate("window.copied") == "\r\n".join(lines)
 
 
+def test_numbers_with_a_sign_sort_and_what_only_begins_as_one_is_no_formula(opened: Opened) -> None:
+    rows = (("+0.40", "-1+cmd|' /C calc'!A0"), ("-0.02", "+2 Gb/s"), ("≤0.10", "-"), ("+0.00", "-3e2 %"))
+    with opened(html_page("t", "", [Section("a", "A", [Grid(("points", "name"), rows)])])) as page:
+        page.click("button.sort >> text=points")
+        found = page.eval_on_selector_all("tbody td:first-child", "all => all.map(one => one.textContent)")
+        assert found == ["-0.02", "+0.00", "≤0.10", "+0.40"]
+        page.evaluate("navigator.clipboard.writeText = text => { window.copied = text; return Promise.resolve(); }")
+        page.click("button.copy")
+        lines = ["points,name", "-0.02,+2 Gb/s", "+0.00,-3e2 %", "≤0.10,-", "+0.40,'-1+cmd|' /C calc'!A0", ""]
+        assert page.evaluate("window.copied") == "\r\n".join(lines)
+
+
 def test_two_fabrics_side_by_side(opened: Opened) -> None:
     from topo.report.compared import comparison_page
 

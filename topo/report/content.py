@@ -91,10 +91,12 @@ def is_numeric(cell: str) -> bool:
 
     >>> is_numeric("1,024"), is_numeric("201.6 Tb/s"), is_numeric("2:1"), is_numeric("leaf"), is_numeric("-")
     (True, True, True, False, True)
+    >>> is_numeric("+0.12"), is_numeric("-3.1"), is_numeric("+c")
+    (True, True, False)
     >>> is_numeric("1 of 2 planned cables not found")
     False
     """
     if len(cell) > _LONGEST_NUMBER:
         return False
     cell = cell.removeprefix("≤")
-    return cell in {"", "-", "no end"} or cell[:1].isdigit() or (cell[:1] == "-" and cell[1:2].isdigit())
+    return cell in {"", "-", "no end"} or cell.removeprefix("+").removeprefix("-")[:1].isdigit()

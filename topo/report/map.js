@@ -151,7 +151,7 @@
     }
     function faults(list) {
       return list.slice(0, 4).map(function (k) { return data.findings[k][1] + ": " + data.findings[k][0]; })
-        .concat(list.length > 4 ? [(list.length - 4) + " more findings"] : []);
+        .concat(list.length > 4 ? [count(list.length - 4, "more finding")] : []);
     }
 
     function tellItem(id) {

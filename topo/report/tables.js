@@ -3,7 +3,7 @@
   "use strict";
   var UNITS = { "": 1, "%": 1, k: 1e3, "Gb/s": 1, "Tb/s": 1e3, "Pb/s": 1e6, "Mb/s": 1e-3, us: 1e-6, "µs": 1e-6, ms: 1e-3, s: 1, min: 60, h: 3600 };
   function value(text) {
-    var found = /^(-?[\d,]*\.?\d+(?:e[-+]?\d+)?)\s*(\S*)/.exec(text.trim());
+    var found = /^≤?([-+]?[\d,]*\.?\d+(?:e[-+]?\d+)?)\s*(\S*)/.exec(text.trim());
     return found ? parseFloat(found[1].replace(/,/g, "")) * (UNITS[found[2]] || 1) : null;
   }
   function order(a, b) {
@@ -13,9 +13,9 @@
     return a.localeCompare(b, "en", { numeric: true });
   }
   function cells(row) { return Array.prototype.map.call(row.cells, function (cell) { return cell.textContent.trim(); }); }
-  // A cell that a spreadsheet would take for a formula is marked as text; numbers below zero stay numbers.
+  // A cell that a spreadsheet would take for a formula is marked as text; numbers with a sign stay numbers.
   function quoted(text) {
-    if (/^[=+@\t\r]/.test(text) || (/^-./.test(text) && value(text) === null)) text = "'" + text;
+    if (/^[=+\-@\t\r]/.test(text) && text !== "-" && !/^[-+][\d,]*\.?\d+(e[-+]?\d+)?( [\wµ\/%]+)?$/.test(text)) text = "'" + text;
     return /[",\n\r]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text;
   }
   function csv(table) {
