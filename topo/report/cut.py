@@ -12,8 +12,8 @@ from topo.fabric import Fabric, LinkSet
 from topo.report.content import Grid, Text
 from topo.table import Array, Labels
 from topo.units import format_gbps
-from topo.view.scene import tier_word
 from topo.view.text import natural_key, plural
+from topo.view.units import tier_word
 
 __all__ = ["cut_grids", "sides"]
 

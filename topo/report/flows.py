@@ -22,8 +22,8 @@ from topo.table import Array
 from topo.units import format_gbps, format_number
 from topo.view.curves import Axis, Curve, draw_curves
 from topo.view.heat import Strip, cells_of, draw_heat
-from topo.view.scene import tier_word
 from topo.view.text import plural, sentence
+from topo.view.units import tier_word
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor

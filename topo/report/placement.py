@@ -17,7 +17,7 @@ from topo.report.answers import why_not
 from topo.report.content import Facts, Grid, Picture, Section, Text
 from topo.result import Row
 from topo.units import format_number
-from topo.view.text import plural
+from topo.view.text import plural, sentence
 
 if TYPE_CHECKING:
     from topo.fabric import Fabric
@@ -90,7 +90,7 @@ def _items(answer: PlacementAnswers) -> Iterator[Text | Facts | Grid | Picture]:
     first = answer.first
     scores = first.affinity
     ranks = f"{scores.n_ranks:,} ranks on {plural(scores.n_hosts, 'host')}"
-    yield Text(f"{first.job}: {ranks}, {scores.rank_order}. {_sentence(scores.verdict)}")
+    yield Text(f"{first.job}: {ranks}, {scores.rank_order}. {sentence(scores.verdict)}")
     yield Picture(answer.drawing, "The job's hosts by leaf group, for fewest leaf groups; below, what its links carry")
     yield Grid(
         (
@@ -124,7 +124,7 @@ def _items(answer: PlacementAnswers) -> Iterator[Text | Facts | Grid | Picture]:
     yield Grid(("score", "value", "unit", "direction", "ignores"), told, "Scores of that placement")
     notes = [note for choice in answer.comparison.choices if choice.affinity is None for note in _why(choice)]
     for note in dict.fromkeys([*notes, *(note for one in answer.found for note in one.notes[1:])]):
-        yield Text(_sentence(note))
+        yield Text(sentence(note))
     yield Text(f"Assumed: {'; '.join([*scores.assumptions, *answer.comparison.assumptions])}.")
 
 
@@ -163,7 +163,3 @@ def _by_leaf(found: PlacementFound) -> str:
 
 def _why(choice: Any) -> list[str]:
     return [f"{choice.rule} does not place it: {'; '.join(choice.notes[1:])}"]
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:].rstrip(".") + "."

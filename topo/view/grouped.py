@@ -170,13 +170,13 @@ def storage_scene(fabric: Fabric) -> Scene | None:
     scene = by_groups(
         units, group, names.__getitem__, "group", words=words | {0: "host"}, heading="The storage network beside it"
     )
-    adapters = int((inside & computes_nodes(fabric)).sum())
+    adapters = int((inside & _compute_adapters(fabric)).sum())
     if adapters:
         scene.said = (f"The hosts take part with {plural(adapters, 'storage adapter')} of their own.",)
     return scene
 
 
-def computes_nodes(fabric: Fabric) -> NDArray[np.bool_]:
+def _compute_adapters(fabric: Fabric) -> NDArray[np.bool_]:
     """Adapters of hosts that hold endpoints."""
     mask: NDArray[np.bool_] = in_hosts(fabric) & fabric.nodes.kind.is_any("nic")
     return mask

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from topo.units import format_gbps
 from topo.view.lines import captions, draw_lines, headroom
-from topo.view.place import BOX, GAP, LETTER, WIDTH, Placed, place, text_element
+from topo.view.place import BOX, GAP, LETTER, WIDTH, Placed, document, place, text_element
 from topo.view.scene import Bundle, Scene
 from topo.view.text import escape_xml, plural, shorten, wrapped
 from topo.view.units import UNKNOWN_TIER
@@ -62,15 +62,7 @@ def render(
         y = _below(said, y) + 6
     body += _foot(notes, y)
     height = math.ceil(_below(notes, y))
-    size = f'viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}"'
-    joined = "\n".join(body)
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="tt" {size} role="img" '
-        f'aria-label="{escape_xml(alt)}">\n'
-        f"<title>{escape_xml(title)}</title>\n<desc>{escape_xml(told)}</desc>\n"
-        f"<style>{STYLE}</style>\n"
-        f'<rect width="{WIDTH}" height="{height}" fill="var(--bg)"/>\n{joined}\n</svg>\n'
-    )
+    return document(body, height=height, title=title, alt=alt, style=STYLE, description=told)
 
 
 def _panel(scene: Scene, y: float) -> tuple[list[str], float]:

@@ -13,7 +13,7 @@ from topo.network import Network
 from topo.output import plain
 from topo.table import Array, Labels
 
-__all__ = ["UNKNOWN_TIER", "Units", "kind_word", "tier_word"]
+__all__ = ["UNKNOWN_TIER", "Units", "in_hosts", "kind_word", "tier_word"]
 
 UNKNOWN_TIER = 100
 """Row of switches whose tier is not known; drawn above the others."""
@@ -151,7 +151,7 @@ class Units:
         same = next(differ, 0)
         cuts = [i + 1 for i, letter in enumerate(first[:same]) if letter in "-_./: "]
         cut = max((i for i in cuts if all(name[i : i + 1].isalpha() for name in names)), default=0)
-        return Units(**{**self.__dict__, "prefix": first[:cut]})
+        return replace(self, prefix=first[:cut])
 
     def name(self, unit: int) -> str:
         """The label of a folded unit, or the node's name."""
