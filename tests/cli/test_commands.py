@@ -395,3 +395,9 @@ def test_an_expectation_that_fails_stands_in_the_main_numbers(capsys: pytest.Cap
     shown = said(capsys, "show", "wrong.yaml")
     assert "WARNING: Of 13 numbers, 13 derived, 12 equal what was built and 1 differ" in shown.splitlines()[1]
     assert "published" not in shown.split("Published and derived numbers against built")[1].split("Assumptions")[0]
+
+
+def test_a_page_of_two_like_fabrics_says_that_nothing_differs(folder: Path) -> None:
+    assert main(["compare", POD, POD, "--format", "html", "-o", "page.html"]) == 0
+    text = (folder / "page.html").read_text("utf-8")
+    assert "No number differs." in text and "* differs" not in text

@@ -1,8 +1,7 @@
-"""A work list written as asked; and the growth of one fabric into another, for ``topo plan NEW --from OLD``."""
+"""The growth of one fabric into another, for ``topo plan NEW --from OLD``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -10,9 +9,9 @@ if TYPE_CHECKING:
     from topo.fabric import Fabric
     from topo.repair import Growth
 
-__all__ = ["listed", "run_growth"]
+__all__ = ["GrowthOptions", "run_growth"]
 
-REQUIRE = 0.5
+_REQUIRE = 0.5
 """Part of the old capacity that stays at every step unless another is asked for."""
 _MOST_ROUNDS = 20
 
@@ -33,24 +32,13 @@ class GrowthOptions(Protocol):
         """Text or json."""
 
 
-_ENDINGS = {"json": "json", "html": "html", "htm": "html", "csv": "csv"}
-
-
-def listed(write: Callable[[str], str], format: str | None, output: str | None, said: str) -> None:
-    """A list to standard output, or whole to a file with a line that says so."""
-    from topo.cli.printing import deliver
-
-    content = write(format or _ENDINGS.get((output or "").rpartition(".")[2].lower(), "text"))
-    deliver(content, output, said, f"The list is in {output}")
-
-
 def run_growth(new: Fabric, old: Fabric, args: GrowthOptions) -> int:
     """Print how ``old`` becomes ``new``; with a folder, write the lists to tick into it. Returns the exit status."""
     from topo.cli.printing import print_heading, print_json, print_lines, print_result
     from topo.output import plain
     from topo.repair import grow_fabric
 
-    growth = grow_fabric(old, new, require=REQUIRE if args.require is None else args.require)
+    growth = grow_fabric(old, new, require=_REQUIRE if args.require is None else args.require)
     files = _files(growth, args.output) if args.output else []
     if args.format == "json":
         print_json({"growth": growth, "files": [str(path) for path in files]})

@@ -43,28 +43,23 @@ def fabric_map(
     reading: Reading = PLAINLY,
 ) -> None:
     """Write a map of a fabric as one HTML file: groups that open, links with their load and findings."""
-    from topo.cli.printing import explanations_text
-    from topo.output import file_name, plain, write_whole
+    from topo.cli.printing import deliver, explanations_text, form_by_ending
+    from topo.output import file_name
     from topo.report.mapped import ask_map, explain_map
     from topo.report.page import map_page
 
     loaded = reading.load(fabric)
     found = ask_map(loaded)
     explanation = explain_map(found) if explain else None
-    written = format or (MapFormat.json if (output or "").lower().endswith(".json") else MapFormat.html)
+    written = format or form_by_ending(output, MapFormat, MapFormat.html)
     title = loaded.origin.title or loaded.name
     if written is MapFormat.json:
         text = _as_json(loaded.name, found, explanation)
     else:
         text = map_page(title, found, () if explanation is None else explanation.sentences)
-    if output == "-":
-        sys.stdout.write(text)
-        return
     path = output or f"{file_name(loaded.name)}-map.{written.value}"
-    write_whole(path, text)
-    print(plain(found.alt))
-    print(plain(f"The map is in {path}"))
-    if explanation is not None:
+    deliver(text, path, found.alt, f"The map is in {path}")
+    if explanation is not None and path != "-":
         sys.stdout.write(explanations_text([explanation]))
 
 

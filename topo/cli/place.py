@@ -160,7 +160,7 @@ def place(
     format: FormatOption = Format.text,
 ) -> None:
     """Find the best hosts for a job among those that are free, with a bound on what any placement would cost."""
-    from topo.cli.placing import Asked, ask, write_files
+    from topo.cli.placing import Asked, ask, rules_of, write_files
     from topo.cli.running import given_state
     from topo.errors import ParameterError
 
@@ -172,7 +172,7 @@ def place(
         loaded,
         given_state(loaded, down, rate),
         objective=objective.value,
-        rules=_listed(compare),
+        rules=rules_of(compare),
         budget_s=budget,
         seed=seed,
         segment=segment,
@@ -212,10 +212,6 @@ def _sizes(text: str | None) -> tuple[int, ...]:
     if not all(word.isdecimal() and 0 < int(word) < 10**9 for word in words):
         raise ParameterError(f"--block-sizes {text!r} is no list of whole numbers like 18,36,72")
     return tuple(sorted(int(word) for word in words))
-
-
-def _listed(compare: list[str] | None) -> tuple[str, ...]:
-    return tuple(name.strip() for words in compare or () for name in words.split(",") if name.strip())
 
 
 def _print(asked: Any, answer: Any, files: list[str], format: Format, explain: bool) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from topo.placement.placement import Placement
     from topo.result import Result
 
-__all__ = ["Answer", "Asked", "ask", "not_free", "write_files"]
+__all__ = ["Answer", "Asked", "ask", "not_free", "rules_of", "write_files"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,6 +155,11 @@ class Asked:
                     raise ParameterError(f"--beside puts {taken[host]!r} and {job.name!r} on one host, {name!r}")
                 taken[host] = job.name
             self.others.append((job, placement))
+
+
+def rules_of(given: Sequence[str] | None) -> tuple[str, ...]:
+    """The schedulers' rules that ``--compare`` names, several in one word or in several."""
+    return tuple(name.strip() for words in given or () for name in words.split(",") if name.strip())
 
 
 def not_free(hosts: Hosts, states: Sequence[ClusterState]) -> tuple[Any, list[str]]:

@@ -8,7 +8,8 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from topo.output import plain, write_whole
 from topo.result import Result, Row, to_json_value
@@ -21,18 +22,20 @@ __all__ = [
     "answers_told",
     "deliver",
     "explanations_text",
+    "form_by_ending",
     "print_alerts",
     "print_heading",
     "print_json",
     "print_lines",
     "print_result",
     "print_rows",
-    "print_screen",
     "print_table",
     "tell",
 ]
 
 _MOST_LABEL = 44
+_ENDINGS = {"htm": "html", "xml": "junit"}
+_Form = TypeVar("_Form", bound=str)
 _told: ContextVar[list[Result] | None] = ContextVar("told", default=None)
 
 
@@ -82,8 +85,21 @@ def deliver(content: str, output: str | None, *told: str) -> None:
         print(plain(line))
 
 
+def form_by_ending(output: str | None, known: Iterable[_Form], otherwise: _Form) -> _Form:
+    """The form that the ending of a file's name tells, of those that are known.
+
+    >>> form_by_ending("findings.XML", ["text", "junit"], "text"), form_by_ending("list.htm", ["text", "html"], "text")
+    ('junit', 'html')
+    >>> form_by_ending("json", ["text", "json"], "text"), form_by_ending(None, ["text", "json"], "text")
+    ('text', 'text')
+    """
+    ending = PurePath(output or "").suffix.lower().removeprefix(".")
+    wanted = _ENDINGS.get(ending, ending)
+    return next((form for form in known if form == wanted), otherwise)
+
+
 def print_heading(title: str) -> None:
-    """A title, with an empty line above it unless it is the first."""
+    """A title with an empty line above it."""
     sys.stdout.write(f"\n{plain(title)}\n")
 
 
@@ -136,9 +152,3 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
             for cell, width, is_right in zip(row, widths, right, strict=True)
         ]
         sys.stdout.write("  ".join(fields).rstrip() + "\n")
-
-
-def print_screen(text: str) -> None:
-    """A text of several lines, each made safe."""
-    for line in text.splitlines():
-        sys.stdout.write(plain(line) + "\n")

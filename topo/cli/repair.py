@@ -43,9 +43,8 @@ def repair(
     """Show the shortest list of moves, additions and removals that mends a wiring, most valuable first.
 
     The exit status is 1 where faults are left that no work at the cables mends.
-    """  # fmt: skip
-    from topo.cli.growing import listed
-    from topo.cli.printing import tell
+    """
+    from topo.cli.printing import deliver, form_by_ending, tell
     from topo.repair import repair_wiring, repair_written
     from topo.wiring.given import read_sides
 
@@ -55,6 +54,7 @@ def repair(
     answer = repair_wiring(found, design, accept=accept, consequence=not no_consequence)
     said = f"{answer.fabric}: {answer.n_operations:,} jobs in {len(answer.steps):,} steps"
     tell(answer)
-    listed(lambda form: repair_written(answer, form), format.value if format else None, output, said)
+    form = format or form_by_ending(output, ListFormat, ListFormat.text)
+    deliver(repair_written(answer, form.value), output, said, f"The list is in {output}")
     if answer.left:
         raise typer.Exit(1)

@@ -91,20 +91,21 @@ def report(
     reading: Reading = PLAINLY,
 ) -> None:
     """Write all answers about a fabric to one file that needs nothing else, and print the main numbers."""
-    from topo.cli.printing import print_lines, print_screen
+    from topo.cli.printing import deliver, form_by_ending
     from topo.cli.running import cluster_executor
-    from topo.output import file_name, plain, write_whole
+    from topo.output import file_name
     from topo.report import make_report
     from topo.report.measured import MeasuredAsked
 
     loaded = reading.load(fabric)
+    written = format or form_by_ending(output, ReportFormat, ReportFormat.html)
     if compare and job is None:
         given = {
             "--endpoints": endpoints, "--keep": keep, "--sections": sections, "--busy": busy, "--beside": beside,
             "--measured": measured, "--counters": counters, "--cluster": cluster, "--jobs": workers > 1,
         }  # fmt: skip
         _refuse_of_one(given)
-        _beside([*map(reading.load, compare), loaded], output, format or _by_ending(output), explain=explain, seed=seed)
+        _beside([*map(reading.load, compare), loaded], output, written, explain=explain, seed=seed)
         return
     chosen = None if sections is None else [key.strip() for key in sections.split(",")]
     asked, notes = _placement(loaded, job, busy, beside, compare)
@@ -119,17 +120,10 @@ def report(
         ReportFormat.md: made.to_markdown,
         ReportFormat.json: made.to_json,
     }
-    written = format or _by_ending(output)
-    content = write[written]()
-    if output == "-":
-        sys.stdout.write(content if content.endswith("\n") else content + "\n")
-        return
     path = output or f"{file_name(made.fabric.name)}-report.{written.value}"
-    write_whole(path, content)
     columns, lines = shutil.get_terminal_size() if sys.stdout.isatty() else (None, None)
-    print_screen(made.summary(columns=columns, lines=lines))
-    print_lines(notes)
-    print(plain(f"The report is in {path}"))
+    told = [*made.summary(columns=columns, lines=lines).splitlines(), *(f"  {note}" for note in notes)]
+    deliver(write[written](), path, *told, f"The report is in {path}")
 
 
 def _refuse_of_one(given: Mapping[str, object]) -> None:
@@ -143,23 +137,20 @@ def _refuse_of_one(given: Mapping[str, object]) -> None:
 
 def _beside(fabrics: list[Fabric], output: str | None, format: ReportFormat, *, explain: bool, seed: int) -> None:
     """A report of several fabrics instead of one."""
-    from topo.output import file_name, plain, write_whole
+    from topo.cli.printing import deliver
+    from topo.output import file_name
     from topo.report.compared import comparison_page
 
     content = comparison_page(fabrics, format.value, explain=explain, seed=seed)
-    if output == "-":
-        sys.stdout.write(content if content.endswith("\n") else content + "\n")
-        return
     path = output or f"{'-'.join(file_name(one.name) for one in fabrics)}-report.{format.value}"
-    write_whole(path, content)
-    print(plain(f"The report is in {path}"))
+    deliver(content, path, f"The report is in {path}")
 
 
 def _placement(
     fabric: Fabric, job: str | None, busy: list[str] | None, beside: list[str] | None, compare: list[str] | None
 ) -> tuple[PlacementAsked | None, list[str]]:
     """The job to place on the state it meets, and what was noticed in the files."""
-    from topo.cli.placing import Asked
+    from topo.cli.placing import Asked, rules_of
     from topo.errors import ParameterError
     from topo.report.placement import RULES_BESIDE, PlacementAsked
 
@@ -169,14 +160,8 @@ def _placement(
             if value:
                 raise ParameterError(f"{name} is about a job to place; give it with --job FILE")
         return None, []
-    rules = tuple(name.strip() for words in compare or () for name in words.split(",") if name.strip())
-    asked = Asked(fabric, None, "leaves", rules or RULES_BESIDE, 0.0, 0)
+    asked = Asked(fabric, None, "leaves", rules_of(compare) or RULES_BESIDE, 0.0, 0)
     asked.take_jobs([job], None, None, (), None)
     asked.take_busy(busy or ())
     asked.take_others(beside or ())
     return PlacementAsked(asked.job, asked.busy, asked.others, asked.rules), asked.notes
-
-
-def _by_ending(output: str | None) -> ReportFormat:
-    ending = (output or "").rpartition(".")[2].lower()
-    return ReportFormat(ending) if ending in {known.value for known in ReportFormat} else ReportFormat.html

@@ -68,9 +68,7 @@ class _Forms:
         keys = {**needed, **(optional or {}), "explanations": _EXPLANATIONS}
         return {"type": "object", "properties": keys, "required": list(needed), "additionalProperties": False}
 
-    def beside(
-        self, name: str, needed: dict[str, Any], optional: dict[str, Any] | None = None
-    ) -> dict[str, Any]:  # fmt: skip
+    def beside(self, name: str, needed: dict[str, Any], optional: dict[str, Any] | None = None) -> dict[str, Any]:
         """An answer whose keys stand beside others."""
         self.of(name)
         keys = self.definitions[name]["properties"]

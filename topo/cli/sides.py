@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from topo.cli.printing import tell
-from topo.view.text import sentence
+from topo.cli.printing import deliver, tell
+from topo.output import plain
 
 if TYPE_CHECKING:
     from topo.design.choosing import Candidates
@@ -21,35 +20,45 @@ __all__ = ["write_candidates", "write_comparison"]
 
 def write_comparison(found: FabricComparison, format: str, output: str | None) -> None:
     """The comparison to a file or standard output."""
-    tell(found)
-    if format == "html":
-        from topo.report.content import Grid, Section
+    from topo.report.compared import side_by_side
 
-        sections = [
-            Section("sides", "Side by side", [Grid(("", *found.names), tuple(found.cells()), "", "* differs")]),
-            Section("differences", "What differs", [Grid(("what", "least", "most", "times"), found.spans)]),
-            _sure(found.standing_rows, [f"not computed: {text}" for text in found.not_computed]),
-        ]
-        _write(_page(found.title, " and ".join(found.names), sections), output)
-    else:
-        _write(found.to_json() if format == "json" else found.text(_columns(output)), output)
+    headline = " and ".join(found.names)
+    _write(found, format, output, headline, side_by_side(found) if format == "html" else [])
 
 
 def write_candidates(found: Candidates, format: str, output: str | None) -> None:
     """The candidates to a file or standard output."""
+    _write(found, format, output, found.asked, _candidates_sections(found) if format == "html" else [])
+
+
+def _candidates_sections(found: Candidates) -> list[Section]:
+    from topo.report.compared import standings_grid
+    from topo.report.content import Grid, Section, Text
+    from topo.view.text import sentence
+
+    tables = [Grid(head, tuple(rows)) for head, rows in found.tables()]
+    remarks = (*found.remarks, *(f"not computed: {text}" for text in found.not_computed))
+    sure: list[Grid | Text] = [standings_grid(found.standing_rows), *(Text(sentence(text)) for text in remarks)]
+    return [
+        Section("candidates", "Candidates", [*tables, Grid(("sign or head", "what it means"), found.meanings)]),
+        Section("verdicts", "Why", [Grid(("family", "verdict", "built as", "why"), found.reasons)]),
+        Section("standing", "How sure this is", sure),
+    ]
+
+
+def _write(
+    found: Candidates | FabricComparison, format: str, output: str | None, headline: str, sections: list[Section]
+) -> None:
     tell(found)
     if format == "html":
-        from topo.report.content import Grid, Section
+        from topo.report.page import html_page
 
-        tables = [Grid(head, tuple(rows)) for head, rows in found.tables()]
-        sections = [
-            Section("candidates", "Candidates", [*tables, Grid(("sign or head", "what it means"), found.meanings)]),
-            Section("verdicts", "Why", [Grid(("family", "verdict", "built as", "why"), found.reasons)]),
-            _sure(found.standing_rows, (*found.remarks, *(f"not computed: {text}" for text in found.not_computed))),
-        ]
-        _write(_page(found.title, found.asked, sections), output)
+        content = html_page(found.title, headline, sections)
+    elif format == "json":
+        content = found.to_json()
     else:
-        _write(found.to_json() if format == "json" else found.text(_columns(output)), output)
+        content = "\n".join(map(plain, found.text(_columns(output)).splitlines()))
+    deliver(content, output, f"Written to {output}")
 
 
 def _columns(output: str | None) -> int:
@@ -58,33 +67,3 @@ def _columns(output: str | None) -> int:
 
     on_screen = output is None and (sys.stdout.isatty() or "COLUMNS" in os.environ)
     return shutil.get_terminal_size((COLUMNS, 24)).columns if on_screen else COLUMNS
-
-
-def _sure(rows: Sequence[tuple[str, str, str]], remarks: Sequence[str]) -> Section:
-    """The standing of every measure, then what else is to be said."""
-    from topo.report.content import Grid, Section, Text
-
-    said = tuple((what, of or "all", standing) for what, of, standing in rows)
-    grid = Grid(("what", "of", "standing"), said)
-    return Section("standing", "How sure this is", [grid, *(Text(sentence(text)) for text in remarks)])
-
-
-def _page(title: str, headline: str, sections: list[Section]) -> str:
-    from topo.report.page import html_page
-
-    return html_page(title, headline, sections)
-
-
-def _write(content: str, output: str | None) -> None:
-    from topo.cli.printing import print_screen
-    from topo.output import plain, write_whole
-
-    text = content if content.endswith("\n") else content + "\n"
-    if output is None or output == "-":
-        if text.startswith(("{", "<")):
-            sys.stdout.write(text)
-        else:
-            print_screen(text)
-        return
-    write_whole(output, text)
-    print(plain(f"Written to {output}"))

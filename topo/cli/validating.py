@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
 __all__ = ["columns_of", "written"]
 
-_ENDINGS = {"json": "json", "html": "html", "htm": "html", "xml": "junit", "csv": "csv"}
-
 
 def columns_of(given: str | None) -> dict[str, str | int] | None:
     """Roles and headers as written on the command line; a number is that of a column.
@@ -36,11 +34,10 @@ def columns_of(given: str | None) -> dict[str, str | int] | None:
 
 def written(answer: Validation, format: str | None, output: str | None, *, fail_on: str) -> None:
     """The answer to standard output, or whole to a file with a line that says so."""
-    from topo.cli.printing import deliver
+    from topo.cli.printing import deliver, form_by_ending
     from topo.report.wiring import counted, wiring_page
     from topo.wiring import to_csv, to_junit, to_text
 
-    form = format or _ENDINGS.get((output or "").rpartition(".")[2].lower(), "text")
     write: dict[str, Callable[[], str]] = {
         "text": lambda: to_text(answer),
         "json": answer.to_json,
@@ -48,4 +45,5 @@ def written(answer: Validation, format: str | None, output: str | None, *, fail_
         "junit": lambda: to_junit(answer, fail_on=fail_on),
         "csv": lambda: to_csv(answer),
     }
+    form = format or form_by_ending(output, write, "text")
     deliver(write[form](), output, f"{answer.fabric}: {counted(answer)}", f"The findings are in {output}")

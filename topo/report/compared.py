@@ -19,7 +19,7 @@ from topo.view.text import sentence
 if TYPE_CHECKING:
     from topo.fabric import Fabric
 
-__all__ = ["comparison_page", "comparison_sections"]
+__all__ = ["comparison_page", "comparison_sections", "side_by_side", "standings_grid"]
 
 _OF_EACH = ("goodput", "main-numbers", "tiers")
 
@@ -32,14 +32,7 @@ def comparison_sections(
     ``explain`` adds three sentences about the comparison and about each answer of these sections.
     """
     explained = [explanation(found)] if explain else []
-    note = "* differs. " * bool(found.differences) + " ".join(f"{text}." for text in found.legend)
-    sections = [
-        Section("sides", "Side by side", [Grid(found.head, tuple(found.cells()), "", note.strip())]),
-        Section("differences", "What differs", [_differences(found)]),
-        Section("standing", "How sure this is", [_standings(found)]),
-    ]
-    if found.not_computed:
-        sections.append(Section("missing", "Not computed", [Text(sentence(text)) for text in found.not_computed]))
+    sections = side_by_side(found)
     for i, (name, fabric) in enumerate(zip(found.names, fabrics, strict=True), 1):
         made = make_report(fabric, sections=_OF_EACH, seed=seed)
         explained += [replace(one, of=f"{name}: {one.of}") for one in made.explanations if explain]
@@ -49,15 +42,23 @@ def comparison_sections(
     return [*sections, explanations_section(explained)] if explain else sections
 
 
-def _differences(found: FabricComparison) -> Grid | Text:
-    if not found.spans:
-        return Text("No number differs.")
-    return Grid(("what", "least", "most", "times"), found.spans)
+def side_by_side(found: FabricComparison) -> list[Section]:
+    """The table of measures, what differs, how sure that is, and what could not be computed."""
+    note = "* differs. " * bool(found.differences) + " ".join(f"{text}." for text in found.legend)
+    spans = Grid(("what", "least", "most", "times"), found.spans) if found.spans else Text("No number differs.")
+    sections = [
+        Section("sides", "Side by side", [Grid(found.head, tuple(found.cells()), "", note.strip())]),
+        Section("differences", "What differs", [spans]),
+        Section("standing", "How sure this is", [standings_grid(found.standing_rows)]),
+    ]
+    if found.not_computed:
+        sections.append(Section("missing", "Not computed", [Text(sentence(text)) for text in found.not_computed]))
+    return sections
 
 
-def _standings(found: FabricComparison) -> Grid:
-    rows = tuple((what, of or "all", standing) for what, of, standing in found.standing_rows)
-    return Grid(("what", "of", "standing"), rows)
+def standings_grid(rows: Sequence[tuple[str, str, str]]) -> Grid:
+    """The standing of every measure: what it is, of whom ('' for all), how sure it is."""
+    return Grid(("what", "of", "standing"), tuple((what, of or "all", standing) for what, of, standing in rows))
 
 
 def comparison_page(fabrics: Sequence[Fabric], format: str = "html", *, explain: bool = False, seed: int = 0) -> str:

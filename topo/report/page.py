@@ -68,8 +68,9 @@ def _filled(**given: Any) -> str:
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(
-        autoescape=True, finalize=_shown, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
+        autoescape=True, finalize=_shown, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )  # fmt: skip
     template = environment.from_string((files("topo.report") / "template.html").read_text("utf-8"))
     text = template.render(**given, made_with=_made_with(), policy=_POLICY_MARK)
     return text.replace(_POLICY_MARK, _policy(text, given["scripts"]), 1)
