@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,7 +16,7 @@ from topo.wiring.comparison import Comparison
 from topo.wiring.difference import Difference, difference
 from topo.wiring.hosts import seats_of
 from topo.wiring.resemblance import paired
-from topo.wiring.spelling import End, ends_of, port_key, shared_devices
+from topo.wiring.spelling import End, ends_of, keys_of_ports, port_key, same_ports, shared_devices, written
 from topo.wiring.split import Splits, split_difference, splits_of
 from topo.wiring.structure import Boxes
 from topo.wiring.votes import Image
@@ -79,33 +81,55 @@ def matched_by_name(found: Cabling, planned: Cabling) -> Laying:
     has_words = any(map(has_other_words, (found.fabric, planned.fabric)))
     by_address = devices_by_address(*sides, alike) if has_words else {}
     alike |= by_address
-    at: dict[tuple[str, str], int] = {}
     node_at: dict[str, int] = {}
     for row, end in zip(ports_f.tolist(), ends_f, strict=True):
-        at.setdefault((end.device, end.port), row)
         node_at.setdefault(end.device, int(found.fabric.ports.node[row]))
     port = np.full(len(planned.fabric.ports), -1)
     node = np.full(len(planned.fabric.nodes), -1)
-    free = _free_ports(found)
-    for row, end in zip(ports_p.tolist(), ends_p, strict=True):
-        if end.device in alike:
-            port[row] = at.get((alike[end.device], end.port), -1)
+    named_f, named_p = (list(zip(rows, ends, strict=True)) for _, rows, ends in sides)
+    _pair_ports(named_f, named_p, alike, port)
     said = _by_other_words(sides, alike, port, by_address) if has_words else ""
-    for row, end in zip(ports_p.tolist(), ends_p, strict=True):
+    at_switch = planned.is_switch[planned.fabric.ports.node]
+    node_of = {device: str(node_at[at]) for device, at in alike.items()}
+    _pair_ports(_free_ends(found), [one for one in named_p if at_switch[one[0]]], node_of, port)
+    for row, end in named_p:
         device = alike.get(end.device)
         if device is None:
             continue
         mine = int(port[row])
         planned_node = int(planned.fabric.ports.node[row])
-        if mine < 0 and planned.is_switch[planned_node]:
-            mine = free.get((node_at[device], end.port), -1)
-        port[row] = mine
         if mine >= 0:
             node[planned_node] = found.fabric.ports.node[mine]
         elif planned.is_switch[planned_node]:
             node[planned_node] = node_at[device]
     total = len({end.device for end in ends_p})
     return Laying(port, node, f"{len(alike) - len(by_address):,} of {total:,} planned devices found by name{said}")
+
+
+_Ends = Sequence[tuple[int, End]]
+"""Rows of ports, and where each is."""
+
+
+def _pair_ports(found: _Ends, planned: _Ends, alike: Mapping[str, str], port: NDArray[np.int64]) -> None:
+    """Fill in the found row of each planned port that is still open, device by device."""
+    of_f, of_p = defaultdict(list), defaultdict(list)
+    for row, end in found:
+        of_f[end.device].append((row, end))
+    for row, end in planned:
+        if port[row] < 0 and end.device in alike:
+            of_p[end.device].append((row, end))
+    for device, mine in of_p.items():
+        other = of_f[alike[device]]
+        for at, to in same_ports([end for _, end in other], [end for _, end in mine]).items():
+            port[mine[at][0]] = other[to][0]
+
+
+def _free_ends(side: Cabling) -> _Ends:
+    """Free ports of switches, each switch named by its row."""
+    ports = side.fabric.ports
+    rows = np.flatnonzero(~side.cabled & side.is_switch[ports.node])
+    named = zip(rows.tolist(), ports.node[rows].tolist(), ports.label.values(rows).tolist(), strict=True)
+    return [(row, End(str(node), port_key(label), written(label))) for row, node, label in named]
 
 
 def _by_other_words(
@@ -145,7 +169,7 @@ def _align_adapters(found: _Side, planned: _Side) -> None:
             rank = dict(zip(side.nic_port[seat.row[mine]].tolist(), seat.rank[mine].tolist(), strict=True))
             for i, row in enumerate(ports.tolist()):
                 if row in rank:
-                    ends[i] = End(ends[i].device, f"rank {rank[row]}")
+                    ends[i] = End(ends[i].device, f"rank {rank[row]}", f"rank {rank[row]}")
 
 
 def laid_by_image(found: Cabling, planned: Cabling, boxes: tuple[Boxes, Boxes], image: Image, how: str) -> Laying:
@@ -165,14 +189,14 @@ def laid_by_image(found: Cabling, planned: Cabling, boxes: tuple[Boxes, Boxes], 
     box_of_node, owner = first.box_of_node, np.full(first.n, -1)
     switches = np.flatnonzero((box_of_node >= 0) & found.is_switch)
     owner[box_of_node[switches]] = switches
-    free = _free_ports(found)
-    keys = [port_key(label) for label in planned.fabric.ports.label.labels.tolist()] + [""]
+    keys_f, keys_p = keys_of_ports(found.fabric, planned.fabric)
+    free = _free_ports(found, keys_f)
     for row in np.unique(second.port_row[~hit]).tolist():
         mine = int(planned.fabric.ports.node[row])
         box = int(second.box_of_node[mine])
         if planned.is_switch[mine] and inverse[box] >= 0:
             node[mine] = owner[inverse[box]]
-            port[row] = free.get((int(node[mine]), keys[planned.fabric.ports.label.codes[row]]), -1)
+            port[row] = free.get((int(node[mine]), keys_p[row]), -1)
     cabled = port[second.port_row]
     node[planned.fabric.ports.node[second.port_row[cabled >= 0]]] = found.fabric.ports.node[cabled[cabled >= 0]]
     return Laying(port, node, how)
@@ -260,16 +284,11 @@ def _used_ports(side: Cabling) -> NDArray[np.int64]:
     return np.unique(np.concatenate([links.port_a[side.links], links.port_b[side.links]])).astype(np.int64)
 
 
-def _free_ports(side: Cabling) -> dict[tuple[int, str], int]:
+def _free_ports(side: Cabling, keys: list[str]) -> dict[tuple[int, str], int]:
     """Free ports of switches by node and key."""
     ports = side.fabric.ports
-    rows = np.flatnonzero(~side.cabled & side.is_switch[ports.node])
-    keys = [port_key(label) for label in ports.label.labels.tolist()] + [""]
-    return {
-        (node, keys[code]): row
-        for row, node, code in zip(rows.tolist(), ports.node[rows].tolist(), ports.label.codes[rows].tolist(),
-                                   strict=True)
-    }  # fmt: skip
+    rows = np.flatnonzero(~side.cabled & side.is_switch[ports.node]).tolist()
+    return {(int(ports.node[row]), keys[row]): row for row in rows}
 
 
 def lay_over(found: Cabling, planned: Cabling, laying: Laying, *, by_device: bool | None = None) -> Matched:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from topo.table import Array
 from topo.wiring.cabling import Cabling
 from topo.wiring.hosts import Seats, seats_of
-from topo.wiring.spelling import port_key
+from topo.wiring.spelling import keys_of_ports
 
 __all__ = ["Boxes", "boxes_of"]
 
@@ -51,13 +51,15 @@ def boxes_of(found: Cabling, planned: Cabling) -> tuple[Boxes, Boxes]:
         for seat, side in zip(seats, (found, planned), strict=True)
     )
     codes: dict[str, int] = {}
+    keys = keys_of_ports(found.fabric, planned.fabric)
     first, second = (
-        _boxes(side, seat if grouped else None, codes) for side, seat in zip((found, planned), seats, strict=True)
+        _boxes(side, seat if grouped else None, own, codes)
+        for side, seat, own in zip((found, planned), seats, keys, strict=True)
     )
     return replace(first, n_codes=len(codes)), replace(second, n_codes=len(codes))
 
 
-def _boxes(side: Cabling, seats: Seats | None, codes: dict[str, int]) -> Boxes:
+def _boxes(side: Cabling, seats: Seats | None, keys: list[str], codes: dict[str, int]) -> Boxes:
     fabric = side.fabric
     n = len(fabric.nodes)
     owner = np.arange(n)
@@ -73,7 +75,7 @@ def _boxes(side: Cabling, seats: Seats | None, codes: dict[str, int]) -> Boxes:
     kind = np.zeros(int(number.max(initial=-1)) + 1, np.int64)
     kind[number[~side.is_switch[used]]] = 2
     kind[box_of_node[side.nic]] = np.where(seat_rank >= 0, 1, 2)
-    code = _port_codes(side, seat_rank, codes)
+    code = _port_codes(side, seat_rank, keys, codes)
     links = fabric.links
     a, b = links.port_a[side.links].astype(np.int64), links.port_b[side.links].astype(np.int64)
     ports = np.concatenate([a, b])
@@ -85,12 +87,9 @@ def _boxes(side: Cabling, seats: Seats | None, codes: dict[str, int]) -> Boxes:
     )  # fmt: skip
 
 
-def _port_codes(side: Cabling, seat_rank: Array, codes: dict[str, int]) -> NDArray[np.int64]:
+def _port_codes(side: Cabling, seat_rank: Array, keys: list[str], codes: dict[str, int]) -> NDArray[np.int64]:
     """Code of every port: the number on a switch, the rank of an adapter in its host."""
-    ports = side.fabric.ports
-    keys = [port_key(label) for label in ports.label.labels.tolist()] + [""]
-    of_label = np.array([codes.setdefault(key, len(codes)) for key in keys], np.int64)
-    code = of_label[ports.label.codes]
+    code = np.array([codes.setdefault(key, len(codes)) for key in keys], np.int64)
     known = seat_rank >= 0
     ranks = {int(rank): codes.setdefault(f"rank {rank}", len(codes)) for rank in np.unique(seat_rank[known])}
     code[side.nic_port[known]] = [ranks[int(rank)] for rank in seat_rank[known]]
