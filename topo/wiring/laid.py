@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topo.fabric import LinkSet
-from topo.view.text import plural
+from topo.view.text import natural_key, plural
 from topo.wiring.cabling import Cabling
 from topo.wiring.finding import Finding, finding
 from topo.wiring.matching import Laying, Matched, image_of, laid_by_boxes, laid_by_image, lay_over, matched_by_name
+from topo.wiring.renamed import say_renamed
 from topo.wiring.resemblance import resembling_image
 from topo.wiring.split import least_jobs
 from topo.wiring.structure import Boxes, boxes_of
@@ -27,6 +28,7 @@ _FEWEST = 3
 _ALIKE = 0.8
 _PART = 0.2
 _FEW = 12
+_SHOWN = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,11 +51,11 @@ def laid_design(found: Cabling, planned: Cabling) -> Laid:
     """
     by_name = matched_by_name(found, planned)
     matched = lay_over(found, planned, by_name)
-    if matched.share >= _SERVES or _has_same_ports(found, planned, by_name, matched):
-        return _exchanged(found, planned, by_name, _as_spelt(found, planned, by_name, matched))
     spelt = _as_spelt(found, planned, by_name, matched)
+    if matched.share >= _SERVES or _has_same_ports(found, planned, by_name, matched):
+        return _with_renamed(found, planned, by_name, _exchanged(found, planned, by_name, spelt))
     if spelt.findings:
-        return spelt
+        return _with_renamed(found, planned, by_name, spelt)
     boxes = boxes_of(found, planned)
     image = best_image(*boxes)
     if image.share >= _SERVES and image.share * _smaller(found, planned) >= _PART:
@@ -69,7 +71,7 @@ def laid_design(found: Cabling, planned: Cabling) -> Laid:
     if alike is not None:
         return alike
     if matched.share >= _WRONG:
-        return spelt
+        return _with_renamed(found, planned, by_name, spelt)
     question = (
         f"these two have {100 * matched.share:.0f} % of their cables in common ({matched.n_common:,} of "
         f"{len(found.links):,} found and {len(planned.links):,} planned); by structure alone "
@@ -77,6 +79,16 @@ def laid_design(found: Cabling, planned: Cabling) -> Laid:
     )
     wrong = finding("wrong-design", planned.fabric.name, question)
     return Laid(matched, (), (wrong,), 0, is_wrong=True)
+
+
+def _with_renamed(found: Cabling, planned: Cabling, laying: Laying, laid: Laid) -> Laid:
+    """The same, with one finding of the hosts under other names that no finding tells of yet."""
+    told = {name for one in laid.findings for name in one.place.split(", ")}
+    pairs = [one for one in laying.renamed if one[1] not in told]
+    if not pairs:
+        return laid
+    n_hosts = len(np.unique(planned.fabric.nodes.host.codes[planned.nic]))
+    return replace(laid, findings=(*laid.findings, say_renamed(found, pairs, n_hosts)))
 
 
 def _has_same_ports(found: Cabling, planned: Cabling, laying: Laying, matched: Matched) -> bool:
@@ -208,11 +220,11 @@ def _say_exchanged(
     image: NDArray[np.int64],
     renamed: NDArray[np.int64],
 ) -> list[Finding]:
-    """A finding for each circle of devices in each other's place, and for each that bears a name no plan has."""
+    """A finding for each circle of devices in each other's place, one for all that bear names no plan has."""
     name_f, name_p = (_box_names(side, box) for side, box in zip((found, planned), boxes, strict=True))
     home = {int(start[box]): int(box) for box in np.flatnonzero(start >= 0)}
     left = dict.fromkeys(renamed.tolist())
-    findings = []
+    circles: list[list[int]] = []
     while left:
         box = next(iter(left))
         circle = []
@@ -220,12 +232,21 @@ def _say_exchanged(
             del left[box]
             circle.append(box)
             box = home.get(int(image[box]), -1)
+        circles.append(circle)
+    strange = [circle[0] for circle in circles if len(circle) == 1 and start[circle[0]] < 0]
+    if len(strange) > 1:  # they were named anew, all at once
+        circles = [sorted(strange, key=lambda one: natural_key(name_f[one]))] + [
+            circle for circle in circles if circle[0] not in strange
+        ]
+    findings = []
+    for circle in circles:
         said = "; ".join(
             f"{name_f[one]}{'' if start[one] >= 0 else ', which no plan has,'} is cabled as "
             f"{name_p[int(image[one])]} is planned"
-            for one in circle[:6]
+            for one in circle[:_SHOWN]
         )
-        place = ", ".join(name_f[one] for one in circle[:4])
+        said += f"; and {len(circle) - _SHOWN:,} more" if len(circle) > _SHOWN else ""
+        place = ", ".join(name_f[one] for one in circle[:4]) + (", ..." if len(circle) > 4 else "")
         at = found.first_place(np.flatnonzero(boxes[0].box_of_node == circle[0]))
         findings.append(finding("devices-exchanged", place, said, at=at))
     return findings

@@ -15,6 +15,7 @@ from topo.wiring.cabling import Cabling
 from topo.wiring.comparison import Comparison
 from topo.wiring.difference import Difference, difference
 from topo.wiring.hosts import seats_of
+from topo.wiring.renamed import names_of, renamed_hosts
 from topo.wiring.resemblance import paired
 from topo.wiring.spelling import End, ends_of, keys_of_ports, port_key, same_ports, shared_devices, written
 from topo.wiring.split import Splits, split_difference, splits_of
@@ -33,12 +34,14 @@ class Laying:
     """Where each planned port is among the found ones.
 
     ``port`` is the found row of each planned port (-1: none), ``node`` the found row of each planned node (-1: none);
-    both speak of planned cabled ports only. ``how`` says how they were found.
+    both speak of planned cabled ports only. ``how`` says how they were found. ``renamed`` are hosts under other names:
+    a found node of each, the found and the planned name.
     """
 
     port: NDArray[np.int64]
     node: NDArray[np.int64]
     how: str
+    renamed: tuple[tuple[int, str, str], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +91,10 @@ def matched_by_name(found: Cabling, planned: Cabling) -> Laying:
     node = np.full(len(planned.fabric.nodes), -1)
     named_f, named_p = (list(zip(rows, ends, strict=True)) for _, rows, ends in sides)
     _pair_ports(named_f, named_p, alike, port)
+    renamed = renamed_hosts((found, named_f), (planned, named_p), alike, port)
+    if renamed:
+        _pair_ports(named_f, named_p, renamed, port)
+        alike |= renamed
     said = _by_other_words(sides, alike, port, by_address) if has_words else ""
     at_switch = planned.is_switch[planned.fabric.ports.node]
     node_of = {device: str(node_at[at]) for device, at in alike.items()}
@@ -103,7 +110,10 @@ def matched_by_name(found: Cabling, planned: Cabling) -> Laying:
         elif planned.is_switch[planned_node]:
             node[planned_node] = node_at[device]
     total = len({end.device for end in ends_p})
-    return Laying(port, node, f"{len(alike) - len(by_address):,} of {total:,} planned devices found by name{said}")
+    by_name = len(alike) - len(by_address) - len(renamed)
+    said = (f", {len(renamed):,} by the switch ports they are on" if renamed else "") + said
+    how = f"{by_name:,} of {total:,} planned devices found by name{said}"
+    return Laying(port, node, how, names_of((found, named_f), (planned, named_p), renamed))
 
 
 _Ends = Sequence[tuple[int, End]]
