@@ -45,9 +45,9 @@ class Laid:
 def laid_design(found: Cabling, planned: Cabling) -> Laid:
     """Identify planned with found devices, by name where names serve and by structure where they do not.
 
-    Names serve where at least half of the cables of the smaller side agree by them, or where both sides name the same
-    ports and a dozen operations are left. Structure is trusted only where it explains half: chance explains up to a
-    third of a wrong design.
+    Names serve where at least half of the cables of the smaller side agree by them, where both sides name the same
+    ports and a dozen operations are left, or where devices are called alike and structure explains hardly more.
+    Structure is trusted only where it explains half: chance explains up to a third of a wrong design.
     """
     by_name = matched_by_name(found, planned)
     matched = lay_over(found, planned, by_name)
@@ -58,7 +58,10 @@ def laid_design(found: Cabling, planned: Cabling) -> Laid:
         return _with_renamed(found, planned, by_name, spelt)
     boxes = boxes_of(found, planned)
     image = best_image(*boxes)
-    if image.share >= _SERVES and image.share * _smaller(found, planned) >= _PART:
+    by_structure = image.share >= _SERVES and image.share * _smaller(found, planned) >= _PART
+    if by_structure and _names_hold(by_name, matched, image.share):
+        return _with_renamed(found, planned, by_name, spelt)
+    if by_structure:
         n = int((image.of >= 0).sum())
         how = (
             f"{100 * matched.share:.0f} % of the cables agree by name; {n:,} devices identified by their ports instead"
@@ -79,6 +82,17 @@ def laid_design(found: Cabling, planned: Cabling) -> Laid:
     )
     wrong = finding("wrong-design", planned.fabric.name, question)
     return Laid(matched, (), (wrong,), 0, is_wrong=True)
+
+
+def _names_hold(laying: Laying, matched: Matched, by_structure: float) -> bool:
+    """Whether devices are what they are called: most of a side's are called so on the other too, a tenth agrees.
+
+    Structure must leave less than half of what differs by name to say otherwise: a design of another size has the same
+    names, and some of its cables fit as well in another place.
+    """
+    if laying.named < _SERVES or matched.share < _WRONG:
+        return False
+    return 1 - by_structure > _SERVES * (1 - matched.share)
 
 
 def _with_renamed(found: Cabling, planned: Cabling, laying: Laying, laid: Laid) -> Laid:

@@ -35,13 +35,15 @@ class Laying:
 
     ``port`` is the found row of each planned port (-1: none), ``node`` the found row of each planned node (-1: none);
     both speak of planned cabled ports only. ``how`` says how they were found. ``renamed`` are hosts under other names:
-    a found node of each, the found and the planned name.
+    a found node of each, the found and the planned name. ``named`` is how many devices of the side with fewer are
+    called so on the other too, part of them.
     """
 
     port: NDArray[np.int64]
     node: NDArray[np.int64]
     how: str
     renamed: tuple[tuple[int, str, str], ...] = ()
+    named: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,11 +111,12 @@ def matched_by_name(found: Cabling, planned: Cabling) -> Laying:
             node[planned_node] = found.fabric.ports.node[mine]
         elif planned.is_switch[planned_node]:
             node[planned_node] = node_at[device]
-    total = len({end.device for end in ends_p})
+    n_found, total = (len({end.device for end in ends}) for ends in (ends_f, ends_p))
     by_name = len(alike) - len(by_address) - len(renamed)
     said = (f", {len(renamed):,} by the switch ports they are on" if renamed else "") + said
     how = f"{by_name:,} of {total:,} planned devices found by name{said}"
-    return Laying(port, node, how, names_of((found, named_f), (planned, named_p), renamed))
+    same = names_of((found, named_f), (planned, named_p), renamed)
+    return Laying(port, node, how, same, by_name / max(1, min(n_found, total)))
 
 
 _Ends = Sequence[tuple[int, End]]
