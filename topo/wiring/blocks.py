@@ -2,83 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 from numpy.typing import NDArray
 
-from topo.io.infer_tiers import components
 from topo.table import Array
 from topo.wiring.bare import bare_switches, hanging_switches
 from topo.wiring.cabling import Cabling
+from topo.wiring.groups import row_groups
 from topo.wiring.learnt import BIG, SUPPORT
+from topo.wiring.tier_pairs import Block, TierPair
 
-__all__ = ["Block", "TierPair", "blocks_of", "port_owners"]
+__all__ = ["blocks_of", "port_owners"]
 
-_ALIKE = 0.5
 _PATTERN = 0.8
 _FEWEST_OF_PATTERN = 3
 _OTHER = 0.25
 _SECOND = 0.15
 _PORT_SUPPORT = 0.6
 _PAIRS_BY_PORT = 0.4
-_CHUNK = 512
 _TOY = 4
 _COLUMNS_ALIKE = 0.5
-
-
-@dataclass(eq=False)
-class Block:
-    """Lower switches cabled alike (``rows``) and the upper ones that most of them reach (``columns``).
-
-    ``count`` is found cables, ``planned`` what each pair should have (None: no rule), of shape (rows, columns).
-    ``spread`` is the two neighbouring counts where that is the rule instead. ``how`` says which rule it is.
-    """
-
-    rows: NDArray[np.int64]
-    columns: NDArray[np.int64]
-    count: NDArray[np.int64]
-    planned: NDArray[np.int64] | None = None
-    spread: tuple[int, int] | None = None
-    how: str = ""
-
-    @property
-    def n_agree(self) -> int:
-        """Pairs that have what they should."""
-        if self.spread is not None:
-            return int(np.isin(self.count, self.spread).sum())
-        return int((self.count == self.planned).sum()) if self.planned is not None else 0
-
-
-@dataclass(eq=False)
-class TierPair:
-    """All cables between one tier and the next: the counts of all pairs, the blocks, the rows of another pattern.
-
-    ``between`` masks the columns that serve several small blocks and are of none.
-    """
-
-    lower: int
-    rows: NDArray[np.int64]
-    columns: NDArray[np.int64]
-    count: NDArray[np.int64]
-    blocks: list[Block] = field(default_factory=list)
-    odd: list[tuple[int, Block]] = field(default_factory=list)
-    between: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))
-
-    @property
-    def n_pairs(self) -> int:
-        """Pairs inside blocks."""
-        return sum(block.count.size for block in self.blocks)
-
-    @property
-    def n_ruled(self) -> int:
-        """Pairs that a rule speaks of."""
-        return sum(block.count.size for block in self.blocks if block.planned is not None or block.spread)
-
-    @property
-    def is_ruled(self) -> bool:
-        """Whether enough pairs have a rule to name a pair as faulty."""
-        return self.n_ruled >= SUPPORT * max(self.n_pairs, 1) and self.n_ruled > 0
 
 
 def blocks_of(cabling: Cabling, lower: int) -> TierPair:
@@ -95,7 +38,7 @@ def blocks_of(cabling: Cabling, lower: int) -> TierPair:
         return TierPair(lower, rows, columns, np.zeros((0, 0), np.int64))
     count[r, c] = times
     pair = TierPair(lower, rows, columns, count)
-    groups = _groups(cabling, pair)
+    groups = row_groups(cabling, pair)
     pair.between = _between(pair, groups)
     for members in groups:
         block = _block(pair, members)
@@ -105,123 +48,6 @@ def blocks_of(cabling: Cabling, lower: int) -> TierPair:
     _adopt_columns(cabling, pair)
     _give_rules(cabling, pair, mine)
     return pair
-
-
-def _groups(cabling: Cabling, pair: TierPair) -> list[NDArray[np.int64]]:
-    """Rows alike by weighted Jaccard (sum of least over sum of greatest counts), lone ones joined where they belong."""
-    n = len(pair.rows)
-    part = components(n, *_alike(pair.count))
-    size = np.bincount(part)
-    groups = {code: np.flatnonzero(part == code) for code in np.flatnonzero(size > 1).tolist()}
-    usual = int(np.median(size[size > 1])) if (size > 1).any() else 1
-    _dissolve_pairs(pair, groups, usual)
-    held = np.concatenate([np.empty(0, np.int64), *groups.values()])
-    lone = np.setdiff1d(np.arange(n), held)
-    whole = dict(groups)
-    # Those with most cables first: what they fill is no longer open to one that has hardly any left.
-    for row in lone[np.argsort(-pair.count[lone].sum(axis=1), kind="stable")].tolist():
-        code = _home(cabling, pair, row, (groups, whole), usual)
-        if code is not None:
-            groups[code] = np.append(groups[code], row)
-    return [np.sort(members) for members in groups.values()]
-
-
-def _dissolve_pairs(pair: TierPair, groups: dict[int, NDArray[np.int64]], usual: int) -> None:
-    """Two rows alike that reach only what larger groups reach are no block of their own: exchanged cables do that."""
-    reach = {code: 2 * (pair.count[members] > 0).sum(axis=0) > len(members) for code, members in groups.items()}
-    larger = [mask for code, mask in reach.items() if len(groups[code]) > 2]
-    if usual <= 2 or not larger:
-        return
-    elsewhere = np.any(larger, axis=0)
-    for code in [code for code, members in groups.items() if len(members) == 2]:
-        if elsewhere[reach[code]].all():
-            del groups[code]
-
-
-def _home(
-    cabling: Cabling,
-    pair: TierPair,
-    row: int,
-    groups: tuple[dict[int, NDArray[np.int64]], dict[int, NDArray[np.int64]]],
-    usual: int,
-) -> int | None:
-    """The group that a lone row belongs to; None where nothing tells.
-
-    That with at least half of its cables; else, of those short of members and without one that stands over the same
-    switches, that with most of its cables, if it is the only one. ``groups`` is as it is filled and as it was first:
-    rows that were joined already count as members, and tell nothing of what is usual.
-    """
-    ranked: list[tuple[tuple[float, int, int, bool], int]] = []
-    for code, members in groups[1].items():
-        if not _fits(cabling, pair, row, members):
-            continue
-        reach = 2 * (pair.count[members] > 0).sum(axis=0) > len(members)
-        held = float(pair.count[row][reach].sum() / max(pair.count[row].sum(), 1))
-        is_short = len(groups[0][code]) < usual
-        if held >= 0.5 or is_short:
-            at_home, siblings = _likeness(cabling, pair, row, groups[0][code])
-            ranked.append(((held, at_home, -siblings, is_short), code))
-    if not ranked:
-        return None
-    ranked.sort(reverse=True)
-    if ranked[0][0][0] >= 0.5:
-        return ranked[0][1]
-    open_to_it = [(rank[0], code) for rank, code in ranked if rank[3] and rank[2] == 0]
-    most = [code for held, code in open_to_it if held == open_to_it[0][0]]
-    return most[0] if len(most) == 1 else None
-
-
-def _likeness(cabling: Cabling, pair: TierPair, row: int, members: Array) -> tuple[int, int]:
-    """What tells where a row belongs that lies between two blocks.
-
-    Cables on the ports that most members plug alike, above and below; and members that stand over the same switches,
-    of which a block seldom has two.
-    """
-    near, n = pair.rows[members], len(cabling.fabric.nodes)
-    key = cabling.number[cabling.low_port] * n + cabling.high
-    keys, times = np.unique(key[np.isin(cabling.low, near)], return_counts=True)
-    own = key[cabling.low == pair.rows[row]]
-    at_home = int(np.isin(own, keys[2 * times >= len(members)]).sum())
-    beneath = cabling.high == pair.rows[row]
-    ports, times = np.unique(cabling.number[cabling.low_port[np.isin(cabling.high, near)]], return_counts=True)
-    usual = ports[2 * times >= times.max(initial=0)] if len(ports) else ports
-    alike = np.isin(cabling.number[cabling.low_port[beneath]], usual)
-    at_home += int(2 * alike.sum() > len(alike))
-    below = cabling.low[beneath]
-    shared = np.isin(cabling.low, below) & np.isin(cabling.high, near)
-    held = np.unique(np.stack([cabling.high[shared], cabling.low[shared]]), axis=1)[0]
-    _, common = np.unique(held, return_counts=True)
-    return at_home, int((2 * common >= max(len(np.unique(below)), 1)).sum())
-
-
-def _alike(count: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Pairs of rows whose weighted Jaccard similarity is at least one half."""
-    from scipy.sparse import csr_array, hstack
-
-    most = int(count.max(initial=0))
-    copies = [csr_array((count >= copy).astype(np.float32)) for copy in range(1, most + 1) if (count >= copy).any()]
-    unary = csr_array(hstack(copies)) if copies else csr_array((len(count), 1), dtype=np.float32)
-    total = count.sum(axis=1)
-    a, b = [], []
-    for start in range(0, len(count), _CHUNK):
-        shared = csr_array(unary[start : start + _CHUNK] @ unary.T).tocoo()
-        row, column = shared.row + start, shared.col
-        near = shared.data >= _ALIKE * (total[row] + total[column] - shared.data)
-        a.append(row[near])
-        b.append(column[near])
-    return np.concatenate(a) if a else np.empty(0, np.int64), np.concatenate(b) if b else np.empty(0, np.int64)
-
-
-def _fits(cabling: Cabling, pair: TierPair, row: int, members: Array) -> bool:
-    """Whether a lone row may be one of a block that lost its cables: same ports, about as many endpoints."""
-    ports = cabling.n_ports[pair.rows]
-    if ports[row] != np.median(ports[members]):
-        return False
-    if pair.lower != 1:
-        return True
-    ends = cabling.n_endpoints[pair.rows]
-    usual = float(np.median(ends[members]))
-    return bool(0.5 * usual <= ends[row] <= 2 * usual)
 
 
 def _between(pair: TierPair, groups: list[NDArray[np.int64]]) -> NDArray[np.bool_]:

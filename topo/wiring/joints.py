@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topo.table import Array
-from topo.wiring.blocks import Block, TierPair
 from topo.wiring.cabling import Cabling
 from topo.wiring.learnt import BIG, SUPPORT
+from topo.wiring.tier_pairs import Block, TierPair
 
 __all__ = ["JointSides", "joint_sides"]
 

@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from topo.table import Array
-from topo.wiring.blocks import Block, TierPair, blocks_of, port_owners
+from topo.wiring.blocks import blocks_of, port_owners
 from topo.wiring.cabling import Cabling, modes, port_words
 from topo.wiring.difference import difference, grouped_moves
 from topo.wiring.finding import Operation, cut_words, finding, listed
 from topo.wiring.joints import joint_sides
 from topo.wiring.kinds import named
 from topo.wiring.learnt import BIG, MINN, SUPPORT, Learnt
+from topo.wiring.tier_pairs import Block, TierPair
 from topo.wiring.totals import judge_degrees, near_place, say_odd, say_spread
 
 __all__ = ["judge_pairs"]

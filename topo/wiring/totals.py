@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from topo.table import Array
 from topo.units import format_gbps
 from topo.wiring.bare import bare_switches
-from topo.wiring.blocks import TierPair
 from topo.wiring.cabling import BOTH_WAYS, Cabling
 from topo.wiring.even import Grid, Symptom, say_apart, say_between, say_uneven, usual_total
 from topo.wiring.finding import finding
 from topo.wiring.learnt import Learnt
+from topo.wiring.tier_pairs import TierPair
 
 __all__ = ["judge_degrees", "near_place", "say_odd", "say_spread"]
 
