@@ -15,7 +15,8 @@ _FEWEST_LIKE = 2
 
 
 def bare_switches(cabling: Cabling, lower: int) -> Array:
-    """Switches of a tier that no cable joins to the next, where at least 80 % of their peers have some.
+    """Switches of a tier that no cable joins to the next, where at least 80 % of their peers have some
+    (of four leaves, three).
 
     The peers of a leaf are all leaves with endpoints; those of a spine the ones of its kind that share half of its
     neighbours below, so that the spines of a smaller network beside a larger one are no fault. Where that is one
@@ -27,7 +28,8 @@ def bare_switches(cabling: Cabling, lower: int) -> Array:
     if lower == 1:
         nodes = nodes[cabling.n_endpoints[nodes] > 0]
         few: Array = nodes[up[nodes] == 0]
-        return few[~cabling.is_alone[few]] if few.size <= (1 - SUPPORT) * len(nodes) else few[:0]
+        most = max((1 - SUPPORT) * len(nodes), float(len(nodes) >= MINN))
+        return few[~cabling.is_alone[few]] if few.size <= most else few[:0]
     is_bare = up[nodes] == 0
     bare: Array = nodes[is_bare]
     if not bare.size or bare.size == len(nodes):

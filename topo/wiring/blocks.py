@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from topo.table import Array
 from topo.wiring.bare import bare_switches, hanging_switches
 from topo.wiring.cabling import Cabling
-from topo.wiring.groups import row_groups
+from topo.wiring.groups import is_like, row_groups
 from topo.wiring.learnt import BIG, SUPPORT
 from topo.wiring.tier_pairs import Block, TierPair
 
@@ -47,6 +47,7 @@ def blocks_of(cabling: Cabling, lower: int) -> TierPair:
         pair.blocks += _split_patterns(pair, block)
     _adopt_columns(cabling, pair)
     _give_rules(cabling, pair, mine)
+    _adopt_stripped(cabling, pair)
     return pair
 
 
@@ -87,7 +88,6 @@ def _adopt_columns(cabling: Cabling, pair: TierPair) -> None:
     usual, share = _mode(np.array([len(block.columns) for block in pair.blocks]))
     if held.all() or share < _COLUMNS_ALIKE:
         return
-    ports = cabling.n_ports[pair.columns]
     for column in np.flatnonzero(~held).tolist():
         cables = np.array([pair.count[block.rows, column].sum() for block in pair.blocks])
         best = int(np.argmax(cables))
@@ -97,10 +97,49 @@ def _adopt_columns(cabling: Cabling, pair: TierPair) -> None:
             if len(short) != 1:
                 continue
             block = pair.blocks[short[0]]
-        if len(block.columns) >= usual or ports[column] != np.median(ports[block.columns]):
+        if len(block.columns) >= usual or not is_like(cabling, int(pair.columns[column]), pair.columns[block.columns]):
             continue
         columns = np.sort(np.append(block.columns, column))
         block.columns, block.count = columns, pair.count[np.ix_(block.rows, columns)]
+
+
+def _adopt_stripped(cabling: Cabling, pair: TierPair) -> None:
+    """An upper switch that lost half of its cables or more joins the block that has nearly all it has left.
+
+    Such are few beside the block's others, and like them; where the others are one or two, also the lower switch of
+    each port is the same. Where nearly all rows have equally many cables to switches of no block, these serve a few
+    rows each. The block's rule is that of its others: with this one it might not be learnt.
+    """
+    apart = ~pair.between
+    for block in pair.blocks:
+        apart[block.columns] = False
+    if not apart.any():
+        return
+    total = pair.count.sum(axis=0)
+    for block in pair.blocks:
+        usual = np.unique(block.planned) if block.planned is not None else np.empty(0, np.int64)
+        held, share = _mode(pair.count[np.ix_(block.rows, np.flatnonzero(apart))].sum(axis=1))
+        if len(usual) != 1 or (held and share >= SUPPORT):
+            continue
+        inside = pair.count[block.rows].sum(axis=0)
+        likely = apart & (inside > 0) & (inside >= SUPPORT * total) & (pair.count[block.rows].max(axis=0) <= usual[0])
+        peers = pair.columns[block.columns]
+        mine = [one for one in np.flatnonzero(likely).tolist() if is_like(cabling, int(pair.columns[one]), peers)]
+        if len(block.columns) < _FEWEST_OF_PATTERN:
+            mine = [one for one in mine if _on_ports_of(cabling, int(pair.columns[one]), peers)]
+        if not mine or len(mine) > max(1, (1 - SUPPORT) * len(peers)):
+            continue
+        apart[mine] = False
+        columns = np.sort(np.append(block.columns, mine))
+        block.columns, block.count = columns, pair.count[np.ix_(block.rows, columns)]
+        block.planned = np.full(block.count.shape, usual[0])
+
+
+def _on_ports_of(cabling: Cabling, upper: int, peers: Array) -> bool:
+    """Whether an upper switch has every lower one on the port where each of its peers has it."""
+    n = len(cabling.fabric.nodes)
+    key = cabling.number[cabling.high_port] * n + cabling.low
+    return all(bool(np.isin(key[cabling.high == upper], key[cabling.high == peer]).all()) for peer in peers.tolist())
 
 
 def _mode(values: Array) -> tuple[int, float]:

@@ -94,9 +94,21 @@ class Cabling:
         return np.bincount(self.fabric.ports.node, minlength=len(self.fabric.nodes))
 
     @cached_property
+    def n_free(self) -> NDArray[np.int64]:
+        """Ports of every node that hold no cable: none where a table names only what is cabled."""
+        return np.bincount(self.fabric.ports.node[~self.cabled], minlength=len(self.fabric.nodes))
+
+    @cached_property
     def n_endpoints(self) -> NDArray[np.int64]:
         """Cables to hosts on every switch."""
         return np.bincount(self.leaf, minlength=len(self.fabric.nodes))
+
+    @cached_property
+    def kind(self) -> NDArray[np.int64]:
+        """Kind of every switch by its name, all one kind where names say nothing; -1 for what is no switch."""
+        kind = np.full(len(self.is_switch), -1)
+        kind[self.is_switch] = kinds_of(self.fabric.nodes.name[self.is_switch].tolist())
+        return kind
 
     @cached_property
     def is_alone(self) -> NDArray[np.bool_]:

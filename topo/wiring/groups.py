@@ -10,7 +10,7 @@ from topo.table import Array
 from topo.wiring.cabling import Cabling
 from topo.wiring.tier_pairs import TierPair
 
-__all__ = ["row_groups"]
+__all__ = ["is_like", "row_groups"]
 
 _ALIKE = 0.5
 _CHUNK = 512
@@ -60,6 +60,9 @@ def _home(
     switches, that with most of its cables, if it is the only one. ``groups`` is as it is filled and as it was first:
     rows that were joined already count as members, and tell nothing of what is usual.
     """
+    if len(groups[1]) == 1 and not pair.count[row].any():  # what has no cable left, and one block only to be of
+        code, members = next(iter(groups[1].items()))
+        return code if _fits(cabling, pair, row, members) else None
     ranked: list[tuple[tuple[float, int, int, bool], int]] = []
     for code, members in groups[1].items():
         if not _fits(cabling, pair, row, members):
@@ -122,12 +125,29 @@ def _alike(count: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def _fits(cabling: Cabling, pair: TierPair, row: int, members: Array) -> bool:
-    """Whether a lone row may be one of a block that lost its cables: same ports, about as many endpoints."""
-    ports = cabling.n_ports[pair.rows]
-    if ports[row] != np.median(ports[members]):
+    """Whether a lone row may be one of a block that lost its cables: like ports, about as many endpoints."""
+    if not is_like(cabling, int(pair.rows[row]), pair.rows[members]):
         return False
     if pair.lower != 1:
         return True
     ends = cabling.n_endpoints[pair.rows]
     usual = float(np.median(ends[members]))
     return bool(0.5 * usual <= ends[row] <= 2 * usual)
+
+
+def is_like(cabling: Cabling, node: int, peers: Array) -> bool:
+    """Whether a switch may be one of its peers that lost cables: it has as many ports, or those that hold none are not
+    known, and its ports are among theirs and its name is of their kind.
+
+    A table of cables names only the ports that hold one: a switch that lost most of its cables has few ports there.
+    """
+    ports = cabling.n_ports
+    usual = np.median(ports[peers])
+    if ports[node] == usual:
+        return True
+    if ports[node] > usual or cabling.n_free[node] or cabling.n_free[peers].any():
+        return False
+    kinds, times = np.unique(cabling.kind[peers], return_counts=True)
+    of_node = cabling.fabric.ports.node
+    own, theirs = (cabling.number[np.isin(of_node, nodes)] for nodes in (node, peers))
+    return bool(cabling.kind[node] == kinds[np.argmax(times)] and np.isin(own, theirs).all())

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from topo.table import Array
+from topo.view.text import natural_key
 from topo.wiring.blocks import blocks_of, port_owners
-from topo.wiring.cabling import Cabling, modes, port_words
+from topo.wiring.cabling import Cabling, modes
 from topo.wiring.difference import difference, grouped_moves
-from topo.wiring.finding import Operation, cut_words, finding, listed
+from topo.wiring.finding import Operation, finding, listed
 from topo.wiring.joints import joint_sides
 from topo.wiring.kinds import named
+from topo.wiring.lacking import Sides, Taken, against_like, say_lacking
 from topo.wiring.learnt import BIG, MINN, SUPPORT, Learnt
 from topo.wiring.tier_pairs import Block, TierPair
-from topo.wiring.totals import judge_degrees, near_place, say_odd, say_spread
+from topo.wiring.totals import judge_degrees, say_odd, say_spread
 
 __all__ = ["judge_pairs"]
 
@@ -28,21 +29,9 @@ _ALIKE = 3
 _FEWEST_LIKE = 2
 
 
-@dataclass(eq=False)
-class _Sides:
-    """Cables of pairs beyond what was learnt, and those that lack, with the block that says so."""
-
-    extra: list[tuple[int, int]] = field(default_factory=list)
-    lack: list[tuple[int, int]] = field(default_factory=list)
-    wanted: dict[tuple[int, int], tuple[int, int, str]] = field(default_factory=dict)
-    why: dict[tuple[int, int], str] = field(default_factory=dict)
-    ports: dict[tuple[int, int], list[int]] = field(default_factory=lambda: defaultdict(list))
-    alone: list[int] = field(default_factory=list)
-
-
 def judge_pairs(cabling: Cabling, learnt: Learnt) -> list[TierPair]:
     """Learn the blocks of every pair of tiers and say what differs; the tier pairs, for other checks."""
-    sides = _Sides()
+    sides = Sides()
     top = int(cabling.tier[cabling.is_switch].max(initial=0))
     tier_pairs = [pair for lower in range(1, top) if len((pair := blocks_of(cabling, lower)).rows)]
     step = cabling.tier[cabling.high] - cabling.tier[cabling.low]
@@ -53,6 +42,7 @@ def judge_pairs(cabling: Cabling, learnt: Learnt) -> list[TierPair]:
             for block in pair.blocks:
                 _block_sides(cabling, pair, block, sides)
             _joint_sides(cabling, pair, sides)
+            _say_beside(cabling, pair, learnt)
             say_odd(cabling, pair, learnt)
             say_spread(cabling, pair, learnt)
             _say_crossed(cabling, pair, learnt)
@@ -102,17 +92,35 @@ def _say_rule(cabling: Cabling, pair: TierPair, learnt: Learnt) -> None:
     learnt.findings.append(finding("rule-not-learnt", f"tiers {pair.lower} and {pair.lower + 1}", said))
 
 
+def _say_beside(cabling: Cabling, pair: TierPair, learnt: Learnt) -> None:
+    """A rule that names the switches of a ruled pair of tiers that are of no block with a rule."""
+    ruled = [block for block in pair.blocks if block.planned is not None or block.spread is not None]
+    rows = np.setdiff1d(np.arange(len(pair.rows)), np.concatenate([block.rows for block in ruled]))
+    rows = np.setdiff1d(rows, [row for row, _ in pair.odd])
+    rows = rows[pair.count[rows].any(axis=1)]  # those without any cable are told by themselves
+    columns = np.setdiff1d(np.arange(len(pair.columns)), np.concatenate([block.columns for block in ruled]))
+    columns = columns[:0] if joint_sides(cabling, pair) else columns
+    beside = np.concatenate([pair.rows[rows], pair.columns[columns]])
+    if beside.size:
+        names = sorted(map(str, cabling.fabric.nodes.name[beside]), key=natural_key)
+        what = f"cables of a pair of tiers {pair.lower} and {pair.lower + 1}"
+        learnt.rules.append(f"{what} are not judged at {named(names)}: too few others are cabled like that")
+
+
 def _counts(block: Block) -> set[int]:
     if block.spread is not None:
         return set(block.spread)
     return set(np.unique(block.planned).tolist()) if block.planned is not None else set()
 
 
-def _block_sides(cabling: Cabling, pair: TierPair, block: Block, sides: _Sides) -> None:
+def _block_sides(cabling: Cabling, pair: TierPair, block: Block, sides: Sides) -> None:
     """Surplus and deficit of the pairs of a block, and cables that leave it."""
     rows, columns = pair.rows[block.rows], pair.columns[block.columns]
     if block.planned is None:
         return
+    for nodes, above in ((rows, True), (columns, False)):
+        for node, n in zip(nodes.tolist(), block.planned.sum(axis=int(above)).tolist(), strict=True):
+            sides.planned[node, above] += n
     agrees = block.count == block.planned
     # alone of its kind, and cabled otherwise: its peers do not tell of it
     foreign_row = cabling.is_alone[rows] & (2 * agrees.sum(axis=1) <= len(columns))
@@ -162,7 +170,7 @@ def _strays(pair: TierPair, block: Block) -> NDArray[np.int64]:
     return np.argwhere(outside * stray)
 
 
-def _joint_sides(cabling: Cabling, pair: TierPair, sides: _Sides) -> None:
+def _joint_sides(cabling: Cabling, pair: TierPair, sides: Sides) -> None:
     """Surplus and deficit of the cables to switches that serve a few cables of every row of a block."""
     for one in joint_sides(cabling, pair):
         says = f"{one.n_agree:,} of {one.n_rows:,} like switches have {one.usual} to the switches beside their block"
@@ -174,7 +182,7 @@ def _joint_sides(cabling: Cabling, pair: TierPair, sides: _Sides) -> None:
             sides.why[low, high] = "pair-unexpected"
 
 
-def _block_ports(cabling: Cabling, rows: Array, columns: Array, sides: _Sides) -> None:
+def _block_ports(cabling: Cabling, rows: Array, columns: Array, sides: Sides) -> None:
     """Ports of every switch of a block that most of the like use for each switch of the other tier."""
     inside = np.isin(cabling.low, rows) & np.isin(cabling.high, columns)
     for near, far, port, n in (
@@ -195,14 +203,14 @@ def _block_ports(cabling: Cabling, rows: Array, columns: Array, sides: _Sides) -
                 sides.ports[int(cabling.fabric.ports.node[row]), owner].append(row)
 
 
-def _judge_sides(cabling: Cabling, sides: _Sides, learnt: Learnt) -> None:
+def _judge_sides(cabling: Cabling, sides: Sides, learnt: Learnt) -> None:
     """The fewest operations from the surplus to what lacks, and the findings they belong to."""
     links = _links_of(cabling, sides)
     extra = np.array(sides.extra, np.int64).reshape(-1, 2)
     lack = np.array(sides.lack, np.int64).reshape(-1, 2)
     best = difference(extra, lack)
     moves = best.moves
-    taken = _Taken(cabling, links, sides)
+    taken = Taken(cabling, links, sides)
     for code, numbers in grouped_moves(moves, chains=False):
         operations, lacks, extras, said = [], [], [], []
         for i in numbers:
@@ -214,23 +222,17 @@ def _judge_sides(cabling: Cabling, sides: _Sides, learnt: Learnt) -> None:
             operations.append(learnt.move(link, laid, text + taken.port_text(laid, int(moves.entered[i]))))
             lacks.append(laid)
             extras.append(link)
-            said.append(_against_like(cabling, sides, (low, high)))
+            said.append(against_like(cabling, sides, (low, high)))
         place = "; ".join(learnt.link_text(link) for link in extras[:3]) + ("; ..." if len(extras) > 3 else "")
         learnt.findings.append(
             finding(code, place, "; ".join(said), at=cabling.place(extras[0]), operations=tuple(operations),
                     lacks=tuple(lacks), extra=tuple(extras))
         )  # fmt: skip
-    _say_lacking(cabling, sides, [sides.lack[i] for i in best.adds.tolist()], taken, learnt)
+    say_lacking(cabling, sides, [sides.lack[i] for i in best.adds.tolist()], taken, learnt)
     _say_surplus(cabling, sides, [(sides.extra[i], links[i]) for i in best.removes.tolist()], learnt)
 
 
-def _against_like(cabling: Cabling, sides: _Sides, pair: tuple[int, int]) -> str:
-    name = cabling.fabric.nodes.name
-    count, planned, says = sides.wanted[pair]
-    return f"{name[pair[0]]} - {name[pair[1]]} has {count} of {planned} cables; {says}"
-
-
-def _links_of(cabling: Cabling, sides: _Sides) -> list[int]:
+def _links_of(cabling: Cabling, sides: Sides) -> list[int]:
     """A found cable for each surplus one: of parallel ones first those on ports that belong to others."""
     wanted: dict[tuple[int, int], list[int]] = {pair: [] for pair in sides.extra}
     if not wanted:
@@ -244,73 +246,7 @@ def _links_of(cabling: Cabling, sides: _Sides) -> list[int]:
     return [int(cabling.between[wanted[pair].pop()]) for pair in sides.extra]
 
 
-class _Taken:
-    """Gives out the free ports that belong to a lacking cable."""
-
-    def __init__(self, cabling: Cabling, links: list[int], sides: _Sides) -> None:
-        self.cabling, self.sides = cabling, sides
-        self.used = cabling.cabled.copy()
-        rows = np.array(links, np.int64)
-        self.used[cabling.fabric.links.port_a[rows]] = False
-        self.used[cabling.fabric.links.port_b[rows]] = False
-        self.ends: dict[int, tuple[int, int]] = {}
-
-    def lay(self, learnt: Learnt, low: int, high: int, *, keep: tuple[int, int] | None = None) -> int:
-        """A cable of the pair on its free ports; with ``keep`` (node, link) one end stays where that link has it."""
-        ports = {}
-        fabric = self.cabling.fabric
-        for near, far in ((low, high), (high, low)):
-            if keep is not None and keep[0] == near:
-                link = keep[1]
-                at_a = int(fabric.link_a[link]) == near
-                ports[near] = int(fabric.links.port_a[link] if at_a else fabric.links.port_b[link])
-            else:
-                free = [row for row in self.sides.ports.get((near, far), ()) if not self.used[row]]
-                ports[near] = free[0] if free else -1
-            if ports[near] >= 0:
-                self.used[ports[near]] = True
-        laid = learnt.lay(low, high, ports=(ports[low], ports[high]), gbps=self.cabling.usual_gbps(low, high))
-        self.ends[laid] = ports[low], ports[high]
-        return laid
-
-    def port_text(self, laid: int, node: int) -> str:
-        """The port of a laid cable on a node, as `` port 7``; empty where unknown."""
-        for port in self.ends[laid]:
-            if port >= 0 and self.cabling.fabric.ports.node[port] == node:
-                return f" {port_words(str(self.cabling.fabric.ports.label[port]))}"
-        return ""
-
-    def text(self, laid: int) -> str:
-        """The known ports of a laid cable."""
-        return " and ".join(self.cabling.port_name(port) for port in self.ends[laid] if port >= 0)
-
-
-def _say_lacking(cabling: Cabling, sides: _Sides, pairs: list[tuple[int, int]], taken: _Taken, learnt: Learnt) -> None:
-    lacking: dict[tuple[int, int], int] = defaultdict(int)
-    for pair in pairs:
-        lacking[pair] += 1
-    name = cabling.fabric.nodes.name
-    for (low, high), n in lacking.items():
-        count = sides.wanted[low, high][0]
-        laid = [taken.lay(learnt, low, high) for _ in range(n)]
-        known = [text for row in laid if (text := taken.text(row))]
-        evidence = _against_like(cabling, sides, (low, high))
-        evidence += f"; free: {'; '.join(known)}" if known else ""
-        operations = tuple(
-            Operation("add", -1, row, f"lay {taken.text(row) or f'{name[low]} - {name[high]}'}") for row in laid
-        )
-        code = "pair-thin" if count else "pair-absent"
-        fix = "; ".join(operation.text for operation in operations[:4])
-        above = int((cabling.low == low).sum()) + sum(m for (other, _), m in lacking.items() if other == low)
-        place = f"{name[low]} - {name[high]}"
-        words = cut_words(place, str(name[low]), lost=n, of=count + n, above=above)
-        at = near_place(cabling, low, high)
-        learnt.findings.append(
-            finding(code, place, evidence, fix=fix, at=at, operations=operations, lacks=tuple(laid), words=words)
-        )
-
-
-def _say_surplus(cabling: Cabling, sides: _Sides, rows: list[tuple[tuple[int, int], int]], learnt: Learnt) -> None:
+def _say_surplus(cabling: Cabling, sides: Sides, rows: list[tuple[tuple[int, int], int]], learnt: Learnt) -> None:
     grouped: dict[tuple[int, int], list[int]] = defaultdict(list)
     for pair, link in rows:
         grouped[pair].append(link)
@@ -321,7 +257,7 @@ def _say_surplus(cabling: Cabling, sides: _Sides, rows: list[tuple[tuple[int, in
             learnt.remove(link)
             operations.append(Operation("remove", link, -1, f"remove {learnt.link_text(link)}"))
         if pair in sides.wanted:
-            evidence = _against_like(cabling, sides, pair)
+            evidence = against_like(cabling, sides, pair)
         else:
             low, high = (int(cabling.tier[node]) for node in pair)
             evidence = f"joins tier {low} to tier {high}; nearly all cables join a tier to the next"
