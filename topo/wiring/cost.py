@@ -49,9 +49,14 @@ class _Scale:
     at_full_rate: Mapping[int, int]
 
     def rows(self, one: Finding) -> tuple[list[int], list[int]]:
-        """Rows that a finding lacks and has too many; a slow link lacks itself at the rate it should have."""
+        """Rows that a finding lacks and has too many; a slow link lacks itself at the rate it should have.
+
+        What is there and dark lacks where it is planned, and is not too much where it is not.
+        """
+        there, planned = self.comparison.found, self.comparison.planned
         slow = [self.at_full_rate[row] for row in one.extra if row in self.at_full_rate]
-        return [*(row for row in one.lacks if not self.comparison.found[row]), *slow], list(one.extra)
+        dark = [row for row in one.dark if planned[row]]
+        return [*(row for row in one.lacks if not there[row]), *slow, *dark], [row for row in one.extra if there[row]]
 
     def loads(self, links: Array) -> LinkLoads:
         """Loads with just these links there."""
@@ -135,7 +140,7 @@ def priced(
     fabric as found would say nothing: of 13 equal bottlenecks mending one changes nothing. ``slow`` gives links that
     run at less than they should the rate that healthy ones have.
     """
-    faults = [i for i, one in enumerate(findings) if one.lacks or one.extra]
+    faults = [i for i, one in enumerate(findings) if one.links]
     if not faults:
         return tuple(findings), None, "no fault changes what a link carries"
     try:
@@ -153,11 +158,8 @@ def priced(
 
 
 def _without_dark(comparison: Comparison, findings: Sequence[Finding]) -> Comparison:
-    """The comparison, cables that are there and carry nothing not found: those found that a finding says lack.
-
-    Where a cable too many is known, on a port that holds two, it is the dark one, and was no loss when planned.
-    """
-    dark = np.array([row for one in findings if not one.extra for row in one.lacks], np.int64)
+    """The comparison, cables that are there and carry nothing not found."""
+    dark = np.array([row for one in findings for row in one.dark], np.int64)
     found = comparison.found.copy()
     found[dark] = False
     return replace(comparison, found=found)
@@ -182,7 +184,7 @@ def _chosen(comparison: Comparison, findings: Sequence[Finding], faults: Sequenc
     both = comparison.both
     full = both.nodes.forwards == FORWARDS_ALL
     between = full[both.link_a] & full[both.link_b]
-    rows = {i: [*findings[i].lacks, *findings[i].extra] for i in faults}
+    rows = {i: list(findings[i].links) for i in faults}
     for i in sorted(faults, key=lambda i: (-int(between[rows[i]].sum()), -len(rows[i]))):
         turn[i] = seen[findings[i].code]
         seen[findings[i].code] += 1
@@ -260,7 +262,7 @@ def _until_then(scale: _Scale, one: Finding, there: NDArray[np.bool_], theta: fl
 def _below(comparison: Comparison, one: Finding) -> str:
     """The leaves, or what stands lowest, that the fault touches."""
     fabric = comparison.both
-    rows = np.array([*one.lacks, *one.extra], np.int64)
+    rows = np.array(one.links, np.int64)
     ends = np.unique(np.concatenate([fabric.link_a[rows], fabric.link_b[rows]]))
     switches = ends[fabric.nodes.forwards[ends] == FORWARDS_ALL]
     if not switches.size:
@@ -311,7 +313,7 @@ def _bisection(scale: _Scale, findings: Sequence[Finding]) -> tuple[list[Measure
     fabric, kept = _with_planned_endpoints(comparison)
     there = {"bisection bandwidth": comparison.found}
     dearest = min((one for one in findings if one.price is not None), key=_rank, default=None)
-    if dearest is not None and sum(bool(one.lacks or one.extra) for one in findings) > 1:
+    if dearest is not None and sum(bool(one.links) for one in findings) > 1:
         there["bisection bandwidth, dearest fault alone"] = comparison.with_faults(*scale.rows(dearest))
     measures: list[Measured] = []
     why = ""
@@ -365,7 +367,7 @@ def _first_aid(
     low = np.minimum(fabric.link_a, fabric.link_b).astype(np.int64)
     key = low * n + np.maximum(fabric.link_a, fabric.link_b)
     full = fabric.nodes.forwards == FORWARDS_ALL
-    lacks = np.array([row for one in findings if not one.extra for row in one.lacks], np.int64)
+    lacks = np.array([row for one in findings if not one.extra for row in (*one.lacks, *one.dark)], np.int64)
     lacks = lacks[full[fabric.link_a[lacks]] & full[fabric.link_b[lacks]]] if lacks.size else lacks
     shut = there & np.isin(key, key[lacks])
     names = fabric.nodes.name

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import defaultdict
 
@@ -14,7 +13,7 @@ from topo.io.port_names import place_of_port
 from topo.parts.switches import part_called
 from topo.table import Array
 from topo.view.text import natural_key, plural
-from topo.wiring.cabling import BOTH_WAYS, Cabling, port_words
+from topo.wiring.cabling import Cabling, port_words
 from topo.wiring.finding import finding, listed
 from topo.wiring.kinds import named
 from topo.wiring.learnt import MINN, SUPPORT, Learnt
@@ -68,10 +67,9 @@ def _ports_used_twice(cabling: Cabling, learnt: Learnt) -> None:
         code = "link-ambiguous" if seen[mine].all() else "port-used-twice"
         said = " and ".join(learnt.link_text(link) + _line(cabling, link, mine[-1]) for link in mine[:4])
         place = cabling.port_name(port)
-        fastest = max(mine, key=lambda link: float(links.capacity_gbps[link]))
-        lost, dark = _dark(cabling, [link for link in mine if link != fastest and code == "port-used-twice"])
+        rivals = _fastest_first(cabling, [(link,) for link in mine]) if code == "port-used-twice" else ()
         evidence, at = f"{len(mine)} cables: {said}", cabling.place(mine[-1])
-        learnt.findings.append(finding(code, place, evidence, at=at, lost_gbps=lost, lacks=dark))
+        learnt.findings.append(finding(code, place, evidence, at=at, rivals=rivals))
 
 
 def _standing_for_none(cabling: Cabling, times: Array) -> NDArray[np.bool_]:
@@ -87,14 +85,10 @@ def _standing_for_none(cabling: Cabling, times: Array) -> NDArray[np.bool_]:
     return zero if is_all else np.zeros_like(zero)
 
 
-def _dark(cabling: Cabling, links: list[int]) -> tuple[float, tuple[int, ...]]:
-    """What is lost by cables that cannot be up: the rate of those to hosts, or else the cables, to be priced.
-
-    Where one of several cables of switches is dark, others may carry what it would.
-    """
-    if not links or not np.isin(links, cabling.access).all():
-        return math.nan, tuple(links)
-    return BOTH_WAYS * float(cabling.fabric.links.capacity_gbps[links].sum()), ()
+def _fastest_first(cabling: Cabling, sides: list[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
+    """Sets of cables of which only one can be up, in the order of the rate they carry together."""
+    rate = cabling.fabric.links.capacity_gbps
+    return tuple(sorted(sides, key=lambda side: -float(np.nan_to_num(rate[list(side)]).sum())))
 
 
 def _line(cabling: Cabling, link: int, beside: int) -> str:
@@ -147,20 +141,15 @@ def _breakouts(cabling: Cabling, learnt: Learnt) -> None:
         name = f"{cabling.fabric.nodes.name[ports.node[rows[0]]]} {port_words(str(labels[parent[codes[0]]]))}"
         said = f"the port is used whole and in legs, {listed('port', shown)}"
         at = cabling.place(int(cabling.link_of_port[rows[0]]))
-        lost, dark = _dark(cabling, _lesser(cabling, port_of[whole], rows))
-        learnt.findings.append(finding("breakout-conflict", name, said, at=at, lost_gbps=lost, lacks=dark))
+        sides = [tuple(int(cabling.link_of_port[row]) for row in each) for each in (rows, [port_of[whole]])]
+        rivals = _fastest_first(cabling, sides)
+        learnt.findings.append(finding("breakout-conflict", name, said, at=at, rivals=rivals))
     stem = {text: number for number, text in enumerate({match["port"]: None for match in split.values()})}
     of_stem = np.full(len(labels) + 1, -1)
     of_stem[list(split)] = [stem[match["port"]] for match in split.values()]
     codes = ports.label.codes[used]
     _legs_beyond(cabling, used, leg[codes], learnt)
     _legs_unlike_siblings(cabling, used, leg[codes], of_stem[codes], learnt)
-
-
-def _lesser(cabling: Cabling, whole: int, legs: list[int]) -> list[int]:
-    """The cable of a port or those of its legs (rows of ports), whichever carry less: either stays dark."""
-    sides = [[int(cabling.link_of_port[row]) for row in rows] for rows in ([whole], legs)]
-    return min(sides, key=lambda side: float(cabling.fabric.links.capacity_gbps[side].sum()))
 
 
 def _leg_of(label: str) -> re.Match[str] | None:
@@ -186,9 +175,8 @@ def _legs_beyond(cabling: Cabling, used: Array, leg: Array, learnt: Learnt) -> N
 def _say_dark(cabling: Cabling, code: str, port: int, said: str, learnt: Learnt) -> None:
     """A finding at a port that is not there: its cable stays dark."""
     link = int(cabling.link_of_port[port])
-    lost, dark = _dark(cabling, [link])
     at = cabling.place(link)
-    learnt.findings.append(finding(code, cabling.port_name(port), said, at=at, lost_gbps=lost, lacks=dark))
+    learnt.findings.append(finding(code, cabling.port_name(port), said, at=at, rivals=((), (link,))))
 
 
 def _legs_unlike_siblings(cabling: Cabling, used: Array, leg: Array, stem: Array, learnt: Learnt) -> None:

@@ -72,7 +72,8 @@ class Finding:
     ``place`` names the devices and ports and is what an accepted deviation is matched by; ``where`` is that behind
     file and line and before the ``racks`` its devices stand in, where a file states them. ``lost_gbps`` is nan where
     no price is known, and ``words`` then say why. ``lacks`` and ``extra`` are rows of links in the comparison: planned
-    and not found (or there and dark), found and not planned (or slower than it should be).
+    and not found, found and not planned (or slower than it should be). ``rivals`` are sets of cables found of which a
+    port has room for one, the likeliest first; ``dark`` are those of the others: there, and carrying nothing.
     """
 
     code: str
@@ -90,6 +91,13 @@ class Finding:
     operations: tuple[Operation, ...] = hidden(default=())
     lacks: tuple[int, ...] = hidden(default=())
     extra: tuple[int, ...] = hidden(default=())
+    dark: tuple[int, ...] = hidden(default=())
+    rivals: tuple[tuple[int, ...], ...] = hidden(default=())
+
+    @property
+    def links(self) -> tuple[int, ...]:
+        """Rows of every cable whose state is a part of the fault."""
+        return tuple(dict.fromkeys((*self.lacks, *self.extra, *self.dark)))
 
     @property
     def where(self) -> str:
@@ -144,6 +152,7 @@ def finding(
     operations: tuple[Operation, ...] = (),
     lacks: tuple[int, ...] = (),
     extra: tuple[int, ...] = (),
+    rivals: tuple[tuple[int, ...], ...] = (),
     words: str = "",
     lost_gbps: float = math.nan,
 ) -> Finding:
@@ -171,6 +180,8 @@ def finding(
         operations=operations,
         lacks=lacks,
         extra=extra,
+        dark=tuple(row for each in rivals[1:] for row in each),
+        rivals=rivals,
     )
 
 

@@ -17,18 +17,15 @@ from topo.wiring.finding import Finding
 
 __all__ = ["in_racks", "in_words", "once"]
 
+_NO_ROOM = {"port-used-twice", "breakout-conflict", "breakout-beyond", "port-beyond"}
+_TOO_MANY = {"pair-thick", "pair-unexpected", "unplanned"}
 _CAUSES = {
-    "link-ambiguous": {"link-one-sided", "pair-thick", "pair-unexpected", "unplanned"},
-    "port-used-twice": {"pair-thick", "pair-unexpected", "unplanned"},
+    "link-ambiguous": {"link-one-sided", *_TOO_MANY},
+    **dict.fromkeys(sorted(_NO_ROOM), _TOO_MANY),
     "ports-too-many": {"oversubscription-unlike"},
     "rate-mismatch": {"link-slow", "rate-unlike-plan"},
-    "miswired": {"link-ambiguous", "port-used-twice"},
-    "swapped": {"link-ambiguous", "port-used-twice"},
-    "rotated": {"link-ambiguous", "port-used-twice"},
-    "shifted": {"link-ambiguous", "port-used-twice"},
-    "rail-wrong": {"port-used-twice"},
-    "rail-swap": {"port-used-twice"},
-    "rail-leaves-unit": {"port-used-twice"},
+    **dict.fromkeys(("miswired", "swapped", "rotated", "shifted"), _NO_ROOM | {"link-ambiguous"}),
+    **dict.fromkeys(("rail-wrong", "rail-swap", "rail-leaves-unit", "adapter-unlike-plan"), _NO_ROOM),
 }
 """What a finding of a code shows as well, at the same cable, port or device: told with it, not beside it."""
 
@@ -45,20 +42,27 @@ _NO_RATE = "a rate is not known; --assume-gbps states one"
 
 def once(findings: Sequence[Finding]) -> list[Finding]:
     """The findings, the symptoms of each told with it: a cable in a port that is taken is not also one too many."""
-    by_end: dict[str, list[int]] = defaultdict(list)
+    moved = {job.found for one in findings for job in one.operations}
+    findings = [_dark_where_wrong(one, moved) for one in findings]
+    by_mark: dict[str | int, list[int]] = defaultdict(list)
     for i, one in enumerate(findings):
-        for end in _ends(one):
-            by_end[end].append(i)
+        for mark in _marks(one):
+            by_mark[mark].append(i)
     told: list[Finding | None] = list(findings)
     for code, symptoms in reversed(_CAUSES.items()):
         for i, one in enumerate(findings):
             if one.code != code or told[i] is None:
                 continue
-            for j in dict.fromkeys(row for end in _ends(one) for row in by_end[end]):
+            for j in dict.fromkeys(row for mark in _marks(one) for row in by_mark[mark]):
                 keeper, other = told[i], told[j]
                 if keeper is not None and other is not None and other.code in symptoms and _meets(one, other):
                     told[i], told[j] = _with(keeper, other), None
     return [one for one in told if one is not None]
+
+
+def _marks(one: Finding) -> set[str | int]:
+    """What another finding of the same cable shares with this one: an end, or the cable's row."""
+    return {*_ends(one), *_contested(one)}
 
 
 def _ends(one: Finding) -> set[str]:
@@ -66,8 +70,27 @@ def _ends(one: Finding) -> set[str]:
 
 
 def _meets(one: Finding, other: Finding) -> bool:
-    """Whether one of the two names the whole place of the other: its port, its cable, its device."""
-    return one.place in _ends(other) or other.place in _ends(one)
+    """Whether one of the two names the whole place of the other: its port, its cable, its device; or its cable is
+    one that a port has no room for.
+    """
+    named = one.place in _ends(other) or other.place in _ends(one)
+    return named or bool((one.rivals or other.rivals) and _contested(one) & _contested(other))
+
+
+def _contested(one: Finding) -> set[int]:
+    """The cables that are in a wrong place, or that a port has not room enough for."""
+    return {*one.extra, *(row for side in one.rivals for row in side)}
+
+
+def _dark_where_wrong(one: Finding, moved: set[int]) -> Finding:
+    """The finding, the cable that belongs elsewhere (of those ``moved``) taken for the one that a port has no room for.
+
+    Where the port's own cable is known, that one is in it.
+    """
+    if not one.rivals:
+        return one
+    up = next((i for i, side in enumerate(one.rivals) if not moved & set(side)), 0)
+    return replace(one, dark=tuple(row for i, side in enumerate(one.rivals) if i != up for row in side))
 
 
 def _with(cause: Finding, symptom: Finding) -> Finding:
@@ -77,16 +100,19 @@ def _with(cause: Finding, symptom: Finding) -> Finding:
         fixes.insert(0, cause.fix)
     named = symptom.place == cause.place or symptom.place.partition(" port ")[0] in symptom.evidence
     said = symptom.evidence if named else f"{symptom.place}: {symptom.evidence}"
+    words = (CONSEQUENCES[one.code] for one in (symptom, cause) if one.dark)
     return replace(
         cause,
         severity=min(cause.severity, symptom.severity, key=SEVERITIES.index),
         evidence=f"{cause.evidence}; {said}",
-        words="; ".join(filter(None, (cause.words, symptom.words))),
+        words="; ".join(filter(None, (cause.words, symptom.words))) or next(words, ""),
         fix="; ".join(fixes),
         lost_gbps=symptom.lost_gbps if math.isnan(cause.lost_gbps) else cause.lost_gbps,
         operations=(*cause.operations, *symptom.operations),
         lacks=(*cause.lacks, *symptom.lacks),
         extra=(*cause.extra, *symptom.extra),
+        dark=tuple(dict.fromkeys((*cause.dark, *symptom.dark))),
+        rivals=(*cause.rivals, *symptom.rivals),
     )
 
 
@@ -110,7 +136,7 @@ def _in_words(one: Finding, why: str | None) -> Finding:
 def _reason(one: Finding, why: str) -> str:
     if why.startswith(NOT_PRICED) and one.code not in UNPRICED:
         return why.removeprefix(f"{NOT_PRICED}: ")
-    if one.lacks or one.extra:
+    if one.links:
         return _NOT_ALL
     return UNPRICED.get(one.code, _NO_RATE)
 

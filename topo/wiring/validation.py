@@ -187,7 +187,7 @@ def _of_the_design(planned: Cabling, found: Sequence[Finding]) -> list[Finding]:
     judge_ends(planned, own)
     told = {(one.code, one.place.lower()) for one in found}
     return [
-        replace(one, evidence=f"in the design: {one.evidence}", lacks=(), lost_gbps=0.0, words=_AS_DRAWN)
+        replace(one, evidence=f"in the design: {one.evidence}", dark=(), rivals=(), lost_gbps=0.0, words=_AS_DRAWN)
         for one in own.findings
         if one.code in OF_A_DESIGN and (one.code, one.place.lower()) not in told
     ]
