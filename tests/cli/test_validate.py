@@ -63,9 +63,10 @@ def test_json_has_the_keys_that_others_rely_on(capsys: pytest.CaptureFixture[str
         ("rail-swap_two_adapters.csv", "error", 1),
         ("rail-swap_two_adapters.csv", "warning", 1),
         ("rail-swap_two_adapters.csv", "never", 0),
-        ("nic-missing_one.csv", "error", 0),
-        ("nic-missing_one.csv", "warning", 1),
-        ("nic-missing_one.csv", "never", 0),
+        ("nic-missing_one.csv", "error", 1),
+        ("pair-thick_third.csv", "error", 0),
+        ("pair-thick_third.csv", "warning", 1),
+        ("pair-thick_third.csv", "never", 0),
         ("good_rails.csv", "warning", 0),
     ],
 )

@@ -164,6 +164,13 @@ def test_what_is_lost_where_no_cable_tells_the_fix(file: str, lost: float) -> No
     assert first.line > 0
 
 
+def test_a_loss_that_is_that_of_rates_alone_says_so() -> None:
+    """An adapter of a kind of its own: no peer tells its leaf. It runs at 100 Gb/s, to it and from it."""
+    (one,) = validate(FAULTS[0].parent / "nic-missing_the_only_slot_of_a_scheme.csv", bisection=False).findings
+    assert one.lost_gbps == 2 * 100.0
+    assert one.words.endswith("where nobody has another way: which cables lack is not known")
+
+
 def test_hosts_above_what_fewer_uplinks_carry_are_lost(tmp_path: Path) -> None:
     """Twelve leaves of eight hosts, eight uplinks spread over six spines by one or two; one leaf has seven."""
     rows = []
@@ -191,7 +198,7 @@ def test_a_pod_without_any_uplink_is_no_network_of_its_own() -> None:
     (one,) = validate(torn, bisection=False).findings
     (by_plan,) = validate(torn, whole, bisection=False).findings
     assert one.code == "island"
-    assert one.lost_gbps == pytest.approx(2 * 8 * 400.0 * 32 / 39)  # of 40 hosts, 32 are out of reach of its 8
+    assert one.lost_gbps == pytest.approx(by_plan.lost_gbps)
     assert by_plan.lost_gbps == pytest.approx(2 * 6 * 400.0)  # its uplinks, which its hosts fill
     assert one.place.startswith("pod1-leaf-1")
 

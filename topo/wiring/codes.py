@@ -90,9 +90,7 @@ CODES: dict[str, Code] = {
             "rail-wrong", "error", "rule", "an adapter on the leaf of another rail", "plug it into its own rail's leaf"
         ),
         Code("rail-leaves-unit", "error", "rule", "an adapter on a leaf of another unit", "plug it into its own unit"),
-        Code(
-            "nic-missing", "warning", "rule", "a host shows fewer adapters than its peers", "look at adapter and cable"
-        ),
+        Code("nic-missing", "error", "rule", "a host shows fewer adapters than its peers", "look at adapter and cable"),
         Code("nic-unnamed", "note", "rule", "an unnamed adapter sits where a host's should", "name it after its host"),
         Code("port-irregular", "note", "rule", "right leaf, other port than the host's peers", "none needed"),
         Code("port-off-pattern", "note", "rule", "cables of a bundle crossed at their ports", "none needed"),

@@ -25,6 +25,7 @@ from topo.wiring.codes import CONSEQUENCES
 from topo.wiring.comparison import Comparison, at_rates
 from topo.wiring.finding import Finding, Price
 from topo.wiring.joined import n_parts
+from topo.wiring.supposed import laid
 
 __all__ = ["MOST_PRICED", "priced"]
 
@@ -41,12 +42,16 @@ _HOW = "flows split evenly over all shortest paths; InfiniBand forwards by desti
 
 @dataclass(frozen=True, eq=False)
 class _Scale:
-    """The all-to-all on the healthy fabric: theta, what fits of it, what was lost and overloaded there already."""
+    """The all-to-all on the healthy fabric: theta, what fits of it, what was lost and overloaded there already.
+
+    Nodes from ``n_known`` on are those that nobody has seen and a rule misses.
+    """
 
     comparison: Comparison
     demand: Demand
     one_to_one: Demand
     at_full_rate: Mapping[int, int]
+    n_known: int
 
     def rows(self, one: Finding) -> tuple[list[int], list[int]]:
         """Rows that a finding lacks and has too many; a slow link lacks itself at the rate it should have.
@@ -140,19 +145,25 @@ def priced(
     fabric as found would say nothing: of 13 equal bottlenecks mending one changes nothing. ``slow`` gives links that
     run at less than they should the rate that healthy ones have.
     """
-    faults = [i for i, one in enumerate(findings) if one.links]
+    faults = [i for i, one in enumerate(findings) if one.links or one.supposed]
     if not faults:
         return tuple(findings), None, "no fault changes what a link carries"
     try:
+        answer, n_found = list(findings), len(comparison.both.nodes)
+        comparison, findings, like = laid(comparison, findings)
+        if apart is not None:
+            apart = np.concatenate([apart, np.zeros(n_found - len(apart), bool)])
+            apart = np.append(apart, apart[like])
         comparison, at_full_rate = at_rates(_without_dark(comparison, findings), slow or {})
-        scale = _Scale(comparison, *_demands(comparison, apart), at_full_rate)
-        answer = list(findings)
+        scale = _Scale(comparison, *_demands(comparison, apart), at_full_rate, n_found)
         many = len(faults) > MOST_PRICED
         most = _most_priced(comparison, many) if most is None else most
         with part("prices of faults", 0.15 if bisection else 1.0):
             for i in steps(_chosen(comparison, findings, faults, most)):
-                answer[i] = _with_price(scale, findings[i], briefly=many, alone=len(faults) == 1)
-        return tuple(answer), _together(scale, answer, len(faults), min(len(faults), most), bisection), ""
+                findings[i] = _with_price(scale, findings[i], briefly=many, alone=len(faults) == 1)
+        # What is supposed has no row in the comparison that the caller has.
+        answer = [replace(one, lacks=own.lacks) for one, own in zip(findings, answer, strict=True)]
+        return tuple(answer), _together(scale, findings, len(faults), min(len(faults), most), bisection), ""
     except (TopoError, MemoryError) as error:
         return tuple(findings), None, f"{NOT_PRICED}: {error}"
 
@@ -305,14 +316,15 @@ def _measured(name: str, unit: str, healthy: float, found: float, among: str) ->
 def _bisection(scale: _Scale, findings: Sequence[Finding]) -> tuple[list[Measured], str]:
     """The bracket on bisection bandwidth, all faults together and the dearest alone; why a bracket is not there.
 
-    Endpoints that no plan cables take no part.
+    Endpoints that no plan cables, and those that nobody has seen, take no part; nor do faults that lack these.
     """
     from topo.analysis.bisection import bisection_bandwidth
 
     comparison = scale.comparison
-    fabric, kept = _with_planned_endpoints(comparison)
+    fabric, kept = _with_planned_endpoints(comparison, scale.n_known)
     there = {"bisection bandwidth": comparison.found}
-    dearest = min((one for one in findings if one.price is not None), key=_rank, default=None)
+    among = (one for one in findings if one.price is not None and not any(each.new_a for each in one.supposed))
+    dearest = min(among, key=_rank, default=None)
     if dearest is not None and sum(bool(one.links) for one in findings) > 1:
         there["bisection bandwidth, dearest fault alone"] = comparison.with_faults(*scale.rows(dearest))
     measures: list[Measured] = []
@@ -337,10 +349,11 @@ def _bisection(scale: _Scale, findings: Sequence[Finding]) -> tuple[list[Measure
     return measures, why
 
 
-def _with_planned_endpoints(comparison: Comparison) -> tuple[Fabric, NDArray[np.bool_]]:
-    """The fabric without endpoints that no planned cable reaches, and which links are left."""
+def _with_planned_endpoints(comparison: Comparison, n_known: int) -> tuple[Fabric, NDArray[np.bool_]]:
+    """The fabric without endpoints that no planned cable reaches or nobody has seen, and which links are left."""
     fabric = comparison.both
-    gone = fabric.nodes.is_endpoint & ~_planned_endpoints(comparison)
+    seen = np.arange(len(fabric.nodes)) < n_known
+    gone = fabric.nodes.is_endpoint & ~(_planned_endpoints(comparison) & seen)
     kept = ~(gone[fabric.link_a] | gone[fabric.link_b])
     return (fabric.without(nodes=np.flatnonzero(gone)) if gone.any() else fabric), kept
 

@@ -18,6 +18,7 @@ __all__ = [
     "Finding",
     "Operation",
     "Price",
+    "Supposed",
     "cut_words",
     "finding",
     "is_at_least",
@@ -65,6 +66,21 @@ class Price(NamedTuple):
     permutation: float = math.nan
 
 
+class Supposed(NamedTuple):
+    """A cable that should be there by a rule, and that is no job: a device or the ports of it are not known.
+
+    ``a`` and ``b`` are rows of nodes. Where ``new_a`` or ``new_b`` names a device that is not there, the row is that of
+    one that it is like.
+    """
+
+    a: int
+    b: int
+    gbps: float
+    kind: str
+    new_a: str = ""
+    new_b: str = ""
+
+
 @dataclass(frozen=True)
 class Finding:
     """One fault, once.
@@ -74,6 +90,7 @@ class Finding:
     no price is known, and ``words`` then say why. ``lacks`` and ``extra`` are rows of links in the comparison: planned
     and not found, found and not planned (or slower than it should be). ``rivals`` are sets of cables found of which a
     port has room for one, the likeliest first; ``dark`` are those of the others: there, and carrying nothing.
+    ``supposed`` are cables that lack beside those: of no row, as nobody knows their ports.
     """
 
     code: str
@@ -93,6 +110,7 @@ class Finding:
     extra: tuple[int, ...] = hidden(default=())
     dark: tuple[int, ...] = hidden(default=())
     rivals: tuple[tuple[int, ...], ...] = hidden(default=())
+    supposed: tuple[Supposed, ...] = hidden(default=())
 
     @property
     def links(self) -> tuple[int, ...]:
@@ -153,6 +171,7 @@ def finding(
     lacks: tuple[int, ...] = (),
     extra: tuple[int, ...] = (),
     rivals: tuple[tuple[int, ...], ...] = (),
+    supposed: tuple[Supposed, ...] = (),
     words: str = "",
     lost_gbps: float = math.nan,
 ) -> Finding:
@@ -182,6 +201,7 @@ def finding(
         extra=extra,
         dark=tuple(row for each in rivals[1:] for row in each),
         rivals=rivals,
+        supposed=supposed,
     )
 
 

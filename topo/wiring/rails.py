@@ -14,10 +14,11 @@ from topo.view.text import plural
 from topo.wiring.apart import of_another_pattern, on_own_leaves, units_of_ranks
 from topo.wiring.cabling import BOTH_WAYS, Cabling, modes
 from topo.wiring.difference import Moves, grouped_moves
-from topo.wiring.finding import Finding, finding, listed
+from topo.wiring.finding import Finding, Supposed, finding, listed
 from topo.wiring.hosts import Seats
 from topo.wiring.kinds import kinds_of, named
 from topo.wiring.learnt import MINN, SUPPORT, Learnt
+from topo.wiring.supposed import supposed_adapter
 
 __all__ = ["RailRule", "judge_hosts", "rail_rule"]
 
@@ -192,8 +193,13 @@ def _missing_leaf(cabling: Cabling, seats: Seats, rule: RailRule, at: tuple[int,
     if free:
         evidence += f"; free on every switch above these leaves: {listed('port', free)}"
     said = f"{n_hosts:,} hosts run without one adapter of {len(seats.labels[group])}"
-    found = finding("leaf-missing", f"unit of {names[0] if names else unit}, rail {rank + 1}", evidence, words=said,
-                    at=cabling.first_place(others[:1]))  # fmt: skip
+    place = f"unit of {names[0] if names else unit}, rail {rank + 1}"
+    without = np.setdiff1d(
+        np.flatnonzero((seats.unit == unit) & (seats.group_of_host() == group)), seats.host[seats.rank == rank]
+    )
+    supposed = (supposed_adapter(cabling, seats, (host, rank), others[0], place) for host in without.tolist() if others)
+    found = finding("leaf-missing", place, evidence, words=said, at=cabling.first_place(others[:1]),
+                    supposed=tuple(cable for each in supposed for cable in each))  # fmt: skip
     return replace(found, lost_gbps=lost)
 
 
@@ -322,6 +328,7 @@ def _say_missing(cabling: Cabling, seats: Seats, rule: RailRule, host: int, rank
     is_ruled = bool(rule.judged[seats.host == host].any())
     name = cabling.fabric.nodes.name
     lacking: dict[str, list[str]] = defaultdict(list)
+    cables: list[tuple[Supposed, ...]] = []
     for rank in ranks.tolist():
         leaf = int(rule.leaf[rule.unit[host, rank], group, rank]) if is_ruled else -1
         label = seats.labels[group][rank]
@@ -333,13 +340,16 @@ def _say_missing(cabling: Cabling, seats: Seats, rule: RailRule, host: int, rank
         where = f" ({name[leaf]}{f' port {port}' if port >= 0 else ''})" if leaf >= 0 else ""
         code = "nic-unnamed" if leaf >= 0 and port >= 0 and _holds_unnamed(cabling, leaf, port) else "nic-missing"
         lacking[code].append(label + where)
+        cables += [supposed_adapter(cabling, seats, (host, rank), leaf)] if code == "nic-missing" else []
     rate, at = _usual_rate(cabling, cabling.access), cabling.first_place(cabling.nic[seats.row[seats.host == host]])
     for code, labels in lacking.items():
         if code == "nic-missing":
             said = f"shows {seats.full[host] - len(ranks)} of {seats.full[host]} adapters; lacks {', '.join(labels)}"
             words = f"the host runs without {len(labels)} of its {seats.full[host]} adapters"
             place = f"{seats.name[host]} {', '.join(label.split(' (')[0] for label in labels)}"
-            found = finding(code, place, said, words=words, at=at, lost_gbps=BOTH_WAYS * rate * len(labels))
+            supposed = tuple(cable for each in cables for cable in each) if all(cables) else ()
+            lost = BOTH_WAYS * rate * len(labels)
+            found = finding(code, place, said, words=words, at=at, lost_gbps=lost, supposed=supposed)
         else:
             found = finding(code, seats.name[host], f"an unnamed adapter sits where {', '.join(labels)} should", at=at)
         learnt.findings.append(found)

@@ -38,6 +38,8 @@ _TO_BE_SEEN = ("link-ambiguous",)
 
 _NOT_ALL = "the faults are too many to price each"
 _NO_RATE = "a rate is not known; --assume-gbps states one"
+_ROUGH = "the loss is worked out from rates alone, the most it can be where nobody has another way"
+_WHICH = "which cables lack is not known"
 
 
 def once(findings: Sequence[Finding]) -> list[Finding]:
@@ -53,7 +55,7 @@ def once(findings: Sequence[Finding]) -> list[Finding]:
         for i, one in enumerate(findings):
             if one.code != code or told[i] is None:
                 continue
-            for j in dict.fromkeys(row for mark in _marks(one) for row in by_mark[mark]):
+            for j in sorted({row for mark in _marks(one) for row in by_mark[mark]}):
                 keeper, other = told[i], told[j]
                 if keeper is not None and other is not None and other.code in symptoms and _meets(one, other):
                     told[i], told[j] = _with(keeper, other), None
@@ -113,6 +115,7 @@ def _with(cause: Finding, symptom: Finding) -> Finding:
         extra=(*cause.extra, *symptom.extra),
         dark=tuple(dict.fromkeys((*cause.dark, *symptom.dark))),
         rivals=(*cause.rivals, *symptom.rivals),
+        supposed=(*cause.supposed, *symptom.supposed),
     )
 
 
@@ -127,16 +130,24 @@ def in_words(findings: Sequence[Finding], why: str | None = None) -> list[Findin
 def _in_words(one: Finding, why: str | None) -> Finding:
     words = one.words or CONSEQUENCES[one.code]
     if not math.isnan(one.lost_gbps):
+        if one.price is None and one.lost_gbps > 0 and why is not None:
+            words += f"; {_ROUGH}: {_unsure(one, why)}"
         return replace(one, words=words)
     if one.code in HARMLESS:
         return replace(one, words=words, lost_gbps=0.0)
     return replace(one, words=words if why is None else f"{words}; not priced: {_reason(one, why)}")
 
 
+def _unsure(one: Finding, why: str) -> str:
+    if why.startswith(NOT_PRICED):
+        return why.removeprefix(f"{NOT_PRICED}: ")
+    return _NOT_ALL if one.links or one.supposed else _WHICH
+
+
 def _reason(one: Finding, why: str) -> str:
     if why.startswith(NOT_PRICED) and one.code not in UNPRICED:
         return why.removeprefix(f"{NOT_PRICED}: ")
-    if one.links:
+    if one.links or one.supposed:
         return _NOT_ALL
     return UNPRICED.get(one.code, _NO_RATE)
 

@@ -35,6 +35,7 @@ from topo.wiring.matching import Matched
 from topo.wiring.pairs import judge_pairs
 from topo.wiring.rails import RailRule, judge_hosts, rail_rule
 from topo.wiring.settled import in_racks, in_words, once
+from topo.wiring.supposed import with_uplinks
 from topo.wiring.told import slower_than_planned, told
 
 __all__ = ["validate"]
@@ -140,6 +141,7 @@ def _without_design(found: Cabling) -> _Judged:
     n = sum(len(one.operations) for one in learnt.findings)
     comparison = learnt.comparison()
     findings = carried(comparison, touching(comparison, learnt.findings), found.fabric)
+    findings = with_uplinks(comparison, found, findings)
     apart = _apart(found, seats, rule)
     return _Judged(findings, tuple(learnt.rules), _counts(found), comparison, n, n, apart, learnt.slow)
 
