@@ -349,7 +349,7 @@ def test_assumed_rates_are_named_by_every_number_on_them(capsys: pytest.CaptureF
         assert "400 Gb/s assumed for 2 of 2 links" in injection
     bisection = said(capsys, "bisect", "dump", "--assume-gbps", "400G").splitlines()[1]
     assert "(exact: 400 Gb/s assumed for 2 of 2 links; the bounds meet)" in bisection
-    assert "Given that 400 Gb/s assumed" in said(capsys, "report", "dump", "--assume-gbps", "400G")
+    assert "Given: 400 Gb/s assumed" in said(capsys, "report", "dump", "--assume-gbps", "400G")
 
 
 def test_endpoints_asked_about_narrow_the_bisection_alone_and_that_is_said(capsys: pytest.CaptureFixture[str]) -> None:

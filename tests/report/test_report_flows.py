@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 
@@ -99,6 +100,19 @@ def test_a_fabric_without_parallel_links_is_not_told_of_them() -> None:
     report = topo.make_report(topo.leaf_spine(leaves=4, spines=4, hosts_per_leaf=4), sections=["failures"])
     assert isinstance(report.failures, LossAnswers) and not report.failures.parallel
     assert "Why one link can cost so much" not in report.to_markdown()
+
+
+def test_what_a_loss_leaves_to_the_others_is_not_taken_for_a_paradox() -> None:
+    """The slow host binds the all-to-all; without its link the others send what they can."""
+    f = topo.leaf_spine(leaves=1, spines=1, hosts_per_leaf=3).without(nodes="spine-1")
+    rate = f.links.capacity_gbps.copy()
+    rate[-1] /= 4
+    f = dataclasses.replace(f, links=dataclasses.replace(f.links, capacity_gbps=rate))
+    report = topo.make_report(f, sections=["failures", "collisions"])
+    text = report.to_markdown().replace("\\", "")
+    assert "More is left without one element: the endpoints that are cut off no longer load the others." in text
+    assert "even splitting then sends less" not in text
+    assert "Links that collisions overload" not in text  # each host has a link to itself
 
 
 def test_drains_name_what_may_go() -> None:

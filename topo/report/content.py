@@ -53,7 +53,8 @@ class Grid:
     @property
     def numeric(self) -> tuple[bool, ...]:
         """Which columns hold numbers only, to be aligned at the right."""
-        return tuple(bool(self.rows) and all(is_numeric(row[i]) for row in self.rows) for i in range(len(self.head)))
+        columns = [[row[i] for row in self.rows] for i in range(len(self.head))]
+        return tuple(all(map(is_numeric, column)) and any(map(_has_digit, column)) for column in columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,3 +101,7 @@ def is_numeric(cell: str) -> bool:
         return False
     cell = cell.removeprefix("≤")
     return cell in {"", "-", "no end"} or cell.removeprefix("+").removeprefix("-")[:1].isdigit()
+
+
+def _has_digit(cell: str) -> bool:
+    return any(letter.isdigit() for letter in cell)

@@ -141,11 +141,7 @@ def _items(answer: LossAnswers) -> Iterator[Text | Grid | Picture]:
         f"{100 * found.require:.4g} % is left and no endpoint is cut off."
     )
     yield Grid(("what", "may go down", "of", "verdict"), tuple(map(_drain_row, answer.drains)), "Drain safety")
-    if found.n_better:
-        yield Text(
-            f"The loss of any of {found.n_better:,} elements raises the measure: even splitting then sends less over "
-            "the bottleneck than it did (optimal routing never gains from a loss)."
-        )
+    yield from _gains(found)
     worst = found.losses[0]
     if answer.parallel and worst.share_lower < found.require:
         yield Text(
@@ -153,6 +149,24 @@ def _items(answer: LossAnswers) -> Iterator[Text | Grid | Picture]:
             "links to one neighbour carry what all of them carried. Weighted routing keeps more: topo fail FABRIC "
             f"--down link:{worst.name}",
         )
+
+
+def _gains(found: Survivability) -> Iterator[Text]:
+    """Why the loss of an element may leave more than all: nobody is cut off by it, or those that are send no more."""
+    better = [loss for loss in found.losses if loss.share_lower > 1]
+    split = sum(loss.n_alike for loss in better if loss.cut_off <= 0)
+    cut = sum(loss.n_alike for loss in better if loss.cut_off > 0)
+    if split:
+        yield Text(
+            f"More is left without {_any_of(split)}: even splitting then sends less over the bottleneck than it did "
+            "(optimal routing never gains from a loss)."
+        )
+    if cut:
+        yield Text(f"More is left without {_any_of(cut)}: the endpoints that are cut off no longer load the others.")
+
+
+def _any_of(n: int) -> str:
+    return "one element" if n == 1 else f"any one of {n:,} elements"
 
 
 def _drain_row(entry: Drains) -> tuple[str, str, str, str]:

@@ -38,7 +38,7 @@ def verdict(fabric: Fabric, oversubscription: Oversubscription | TopoError, bise
     >>> verdict(f, topo.oversubscription(f), topo.bisection_bandwidth(f))
     'Blocking, narrowest at leaf-spine, 2:1: the worst even split carries 50 % of full bisection.'
     """
-    given = [sentence(f"given that {fabric.origin.assumed}")] if fabric.origin.assumed else []
+    given = [sentence(f"given: {fabric.origin.assumed}")] if fabric.origin.assumed else []
     return " ".join([*alerts(fabric.origin.notes), _judged(fabric, oversubscription, bisection), *given])
 
 
