@@ -400,3 +400,18 @@ def test_plain_words(four_units: topo.report.Report) -> None:
     text = four_units.to_markdown()
     assert "witness" not in text.lower()
     assert " units that stay together" not in text
+
+
+def test_a_fabric_without_switches_is_told_as_what_it_is() -> None:
+    report = topo.make_report(topo.torus((3, 3)), sections=["main-numbers", "oversubscription", "bisection"])
+    text = report.to_markdown()
+    assert "| links | 18 from host to host |" in text
+    assert "There are no tiers of switches to compare." in text
+    assert "Sides: 4 and 5 endpoints.\n" in text  # no groups of them, and no leaves
+
+
+def test_ends_of_a_cut_below_the_tiers_have_their_own_words() -> None:
+    report = topo.make_report(topo.load("nvidia-gb200-nvl72"), sections=["bisection", "throughput"])
+    text = report.to_markdown()
+    assert "| host - scale-up switch | 648 | 259.2 Tb/s |" in text
+    assert "endpoint to scale-up or inside a host: 1,368 links" in text and "tier-" not in text.replace("\\", "")

@@ -122,6 +122,8 @@ def oversubscription_section(answer: Oversubscription | TopoError) -> Section:
         ratio = "top" if tier.ratio is None else format_ratio(tier.down_gbps, tier.up_gbps)
         down, up = ("-", "-") if tier.ratio is None else (format_gbps(tier.down_gbps), format_gbps(tier.up_gbps))
         rows.append((tier.tier_name, f"{tier.n_switches:,}", down, up, ratio, spread))
+    if not rows:
+        return Section("oversubscription", "Oversubscription", [Text("There are no tiers of switches to compare.")])
     head = ("tier", "switches", "down, one direction", "up", "down : up", "single switches")
     items: list[Text | Facts | Grid] = [
         Text("Down over up capacity: 1:1 is non-blocking, above it the uplinks are the narrow side."),

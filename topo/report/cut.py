@@ -13,11 +13,12 @@ from topo.report.content import Grid, Text
 from topo.table import Array, Labels
 from topo.units import format_gbps
 from topo.view.text import natural_key, plural
-from topo.view.units import tier_word
+from topo.view.units import kind_word, tier_word
 
 __all__ = ["cut_grids", "sides"]
 
 _MOST_ROWS = 12
+_NO_SWITCH = "no switch"
 _MOSTLY = 0.9  # a column is used where more than this share of the endpoints bear a label
 
 
@@ -28,10 +29,12 @@ def cut_grids(fabric: Fabric, cut: LinkSet) -> Iterator[Grid | Text]:
         return
     low, high = _ordered(fabric, cut)
     pair_rows = []
-    tier = fabric.nodes.tier
-    for (upper, lower), rows in _grouped(np.stack([tier[high], tier[low]], 1).astype(np.int64)):
+    nodes = fabric.nodes
+    keys = np.stack([nodes.tier[high], nodes.tier[low], *(_inner_kind(fabric, end) for end in (high, low))], 1)
+    for _, rows in _grouped(keys.astype(np.int64)):
         rate = float(cut.capacity_gbps[rows].sum())
-        pair_rows.append((_pair_words(int(upper), int(lower)), f"{len(rows):,}", format_gbps(rate)))
+        words = " - ".join(_end_word(fabric, int(end[rows[0]])) for end in (high, low))
+        pair_rows.append((words, f"{len(rows):,}", format_gbps(rate)))
     yield Grid(("between", "links", "one direction"), tuple(pair_rows), "The cut by tier")
     yield _by_group(fabric, cut, low, high)
     shown = [cut[i] for i in range(min(len(cut), 6))]
@@ -42,8 +45,12 @@ def cut_grids(fabric: Fabric, cut: LinkSet) -> Iterator[Grid | Text]:
 
 def sides(fabric: Fabric, side: NDArray[np.bool_], endpoints: Array) -> Iterator[Grid | Text]:
     """How many endpoints of each pod (else rack, else leaf) stand on either side."""
-    labels, word = _endpoint_groups(fabric, endpoints)
     here = side[endpoints].astype(bool)
+    counts = f"Sides: {int(here.sum()):,} and {int((~here).sum()):,} endpoints."
+    labels, word = _endpoint_groups(fabric, endpoints)
+    if len(labels.labels) == 1 and labels.labels[0] == _NO_SWITCH:
+        yield Text(counts)
+        return
     n = len(labels.labels)
     codes = np.where(labels.codes < 0, n, labels.codes)
     one, other = np.bincount(codes[here], minlength=n + 1), np.bincount(codes[~here], minlength=n + 1)
@@ -52,8 +59,7 @@ def sides(fabric: Fabric, side: NDArray[np.bool_], endpoints: Array) -> Iterator
     whole_one, whole_other = int((other[named] == 0).sum()), int((one[named] == 0).sum())
     split = len(named) - whole_one - whole_other
     yield Text(
-        f"Sides: {int(one.sum()):,} and {int(other.sum()):,} endpoints. {plural(whole_one, word)} on one "
-        f"side, {whole_other:,} on the other, {split:,} split between them."
+        f"{counts} {plural(whole_one, word)} on one side, {whole_other:,} on the other, {split:,} split between them."
     )
     if not 1 < len(used) <= 2 * _MOST_ROWS:
         return
@@ -77,7 +83,7 @@ def _endpoint_groups(fabric: Fabric, endpoints: Array) -> tuple[Labels, str]:
         at_switch = nodes.kind.is_any("switch")[there]
         first[here[at_switch][::-1]] = there[at_switch][::-1]
     switches, codes = np.unique(first[endpoints], return_inverse=True)
-    labels_of = Labels(codes.astype(np.int32), np.where(switches >= 0, nodes.name[switches], "no switch"))
+    labels_of = Labels(codes.astype(np.int32), np.where(switches >= 0, nodes.name[switches], _NO_SWITCH))
     return labels_of, "leaf"
 
 
@@ -97,8 +103,14 @@ def _grouped(keys: Array) -> Iterator[tuple[Array, Array]]:
         yield distinct[i], np.flatnonzero(inverse == i)
 
 
-def _pair_words(upper: int, lower: int) -> str:
-    return f"{tier_word(upper) if upper else 'host'} - {tier_word(lower) if lower else 'host'}"
+def _inner_kind(fabric: Fabric, nodes: Array) -> Array:
+    """Code of the kind of nodes below the tiers, such as switches of scale-up domains; -1 for all others."""
+    return np.where(fabric.nodes.tier[nodes] < 0, fabric.nodes.kind.codes[nodes], -1)
+
+
+def _end_word(fabric: Fabric, node: int) -> str:
+    tier = int(fabric.nodes.tier[node])
+    return tier_word(tier) if tier > 0 else kind_word(str(fabric.nodes.kind[node])) if tier < 0 else "host"
 
 
 def _by_group(fabric: Fabric, cut: LinkSet, low: Array, high: Array) -> Grid:

@@ -147,8 +147,12 @@ def main_rows(
 
 def _links_text(inventory: Inventory) -> str:
     hosts, between, inside = inventory.n_host_links, inventory.n_fabric_links, inventory.n_inside_host_links
-    told = [f"{hosts:,} to hosts", f"{between:,} between switches"] if hosts or between or not inside else []
-    return ", ".join(told + [f"{inside:,} inside hosts and scale-up domains"] * bool(inside))
+    joining = sum(pair.n_links for pair in inventory.tier_pairs if pair.lower == pair.upper == "endpoint")
+    direct = min(joining, inventory.n_service_links)  # not those inside a host or a scale-up domain
+    others = [f"{direct:,} from host to host"] * bool(direct)
+    others += [f"{inside:,} inside hosts and scale-up domains"] * bool(inside)
+    told = [f"{hosts:,} to hosts", f"{between:,} between switches"] if hosts or between or not others else []
+    return ", ".join(told + others)
 
 
 def _sent_text(fabric: Fabric, answer: Bisection) -> str:

@@ -203,7 +203,7 @@ def _upward_first(stage: tuple[int, int]) -> tuple[bool, int]:
 
 
 def _word(tier: int) -> str:
-    return "endpoint" if tier == 0 else "inside hosts" if tier < 0 else tier_word(tier)
+    return "endpoint" if tier == 0 else "scale-up or inside a host" if tier < 0 else tier_word(tier)
 
 
 def collisions_section(
@@ -237,13 +237,14 @@ def _collision_items(answer: CollisionAnswers, model: tuple[str, ...]) -> Iterat
     rows = [Row(name, value.text(100), "% of its rate", value.standing) for name, value in rates if value is not None]
     rows.append(Row("chance that no link is overloaded", found.p_no_overload.text(), "", found.p_no_overload.standing))
     yield Facts(tuple(rows))
-    if found.worst_links:
+    worst = [link for link in found.worst_links if link.p_overload_upper > 0]
+    if worst:
         lines = tuple(
             (
                 link.source, link.source_port, link.target, format_gbps(link.capacity_gbps),
                 f"{format_number(100 * link.mean_utilization, 4)} %", figure(link.p_overload_upper),
             )
-            for link in found.worst_links[:_SHOWN]
+            for link in worst[:_SHOWN]
         )  # fmt: skip
         note = f"{found.worst_alike:,} link directions are as bad as the worst." if found.worst_alike > 1 else ""
         head = ("from", "port", "to", "rate, one direction", "mean load", "chance of overload")
