@@ -401,3 +401,9 @@ def test_a_page_of_two_like_fabrics_says_that_nothing_differs(folder: Path) -> N
     assert main(["compare", POD, POD, "--format", "html", "-o", "page.html"]) == 0
     text = (folder / "page.html").read_text("utf-8")
     assert "No number differs." in text and "* differs" not in text
+
+
+def test_one_link_is_told_in_the_singular(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    head = "a_node,a_port,z_node,z_port,speed,a_kind,z_kind\n"
+    (folder / "one.csv").write_text(head + "".join(f"host-{i},1,leaf-1,{i},400G,host,switch\n" for i in (1, 2, 3)))
+    assert "\nA cut of 400 Gb/s: 1 link\n" in said(capsys, "bisect", "one.csv")

@@ -29,6 +29,7 @@ def bisect(
     from topo.output import plain
     from topo.report.halves import half_members
     from topo.units import format_gbps
+    from topo.view.text import plural
 
     loaded = reading.load(fabric)
     try:
@@ -47,7 +48,7 @@ def bisect(
     print_rows(found.rows())
     if not links or not len(found.links):
         return
-    print_heading(f"A cut of {format_gbps(found.upper_gbps)}: {len(found.links):,} links")
+    print_heading(f"A cut of {format_gbps(found.upper_gbps)}: {plural(len(found.links), 'link')}")
     shown = min(links, len(found.links))
     print_lines(f"{found.links[i]}, {format_gbps(found.links[i].capacity_gbps)}" for i in range(shown))
     rest = len(found.links) - shown

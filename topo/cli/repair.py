@@ -46,13 +46,14 @@ def repair(
     """
     from topo.cli.printing import deliver, form_by_ending, tell
     from topo.repair import repair_wiring, repair_written
+    from topo.view.text import plural
     from topo.wiring.given import read_sides
 
     found, design = read_sides(
         wiring, against or (), assume_gbps=reading.assume_gbps, format=reading.read_as, **reading.tables()
     )
     answer = repair_wiring(found, design, accept=accept, consequence=not no_consequence)
-    said = f"{answer.fabric}: {answer.n_operations:,} jobs in {len(answer.steps):,} steps"
+    said = f"{answer.fabric}: {plural(answer.n_operations, 'job')} in {plural(len(answer.steps), 'step')}"
     tell(answer)
     form = format or form_by_ending(output, ListFormat, ListFormat.text)
     deliver(repair_written(answer, form.value), output, said, f"The list is in {output}")

@@ -153,13 +153,14 @@ def _rows_without_links(found: Result) -> list[Any]:
 def _print_links(found: Result, most: int) -> None:
     from topo.cli.printing import print_heading, print_lines
     from topo.units import format_gbps
+    from topo.view.text import plural
 
     ways = getattr(found, "binding_direction", ())
     if not ways or not most:
         return
     links = found.binding_links  # type: ignore[attr-defined]
     n = found.n_binding  # type: ignore[attr-defined]
-    print_heading(f"Where it binds: {n:,} link directions, worst first")
+    print_heading(f"Where it binds: {plural(n, 'link direction')}, worst first")
     shown = min(most, len(links))
     print_lines(
         f"{ways[i]}, port {links[i].a_port} - port {links[i].b_port}, {format_gbps(links[i].capacity_gbps)}"

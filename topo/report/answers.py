@@ -37,7 +37,7 @@ def why_not(error: TopoError) -> list[Text | Grid]:
     if isinstance(error, DisconnectedError) and error.component_sizes:
         sizes = error.component_sizes
         rows = tuple((f"{i:,}", f"{size:,}") for i, size in enumerate(sizes[:12], 1))
-        note = f"{len(sizes) - 12:,} more parts." if len(sizes) > 12 else ""
+        note = f"{plural(len(sizes) - 12, 'more part')}." if len(sizes) > 12 else ""
         said.append(Grid(("part", "endpoints"), rows, "Parts that no path joins", note))
         said.append(Text("Ask for one part with endpoints=... (names, globs, rows), or mend the cabling first."))
     elif isinstance(error, InputError):

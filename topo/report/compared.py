@@ -14,7 +14,7 @@ from topo.report.explaining import explain as explanation
 from topo.report.markdown import markdown
 from topo.report.page import html_page
 from topo.report.sections import explanations_section
-from topo.view.text import sentence
+from topo.view.text import plural, sentence
 
 if TYPE_CHECKING:
     from topo.fabric import Fabric
@@ -77,5 +77,6 @@ def comparison_page(fabrics: Sequence[Fabric], format: str = "html", *, explain:
         return json.dumps({**found.to_dict(), **more}, indent=2, ensure_ascii=False, allow_nan=False)
     title = " beside ".join(found.names)
     sections = comparison_sections(found, fabrics, explain=explain, seed=seed)
-    said = f"{len(found.differences):,} of the measures differ." if found.differences else "No measure differs."
+    n = len(found.differences)
+    said = f"{plural(n, 'measure')} {'differs' if n == 1 else 'differ'}." if n else "No measure differs."
     return html_page(title, said, sections) if format == "html" else markdown(title, sections)

@@ -39,7 +39,8 @@ def cut_grids(fabric: Fabric, cut: LinkSet) -> Iterator[Grid | Text]:
     yield _by_group(fabric, cut, low, high)
     shown = [cut[i] for i in range(min(len(cut), 6))]
     lines = tuple((link.a, link.a_port, link.b, link.b_port, format_gbps(link.capacity_gbps)) for link in shown)
-    note = f"{len(cut) - len(shown):,} more links; the JSON form lists them all." if len(cut) > len(shown) else ""
+    more = len(cut) - len(shown)
+    note = f"{plural(more, 'more link')}; the JSON form lists them all." if more else ""
     yield Grid(("node", "port", "node", "port", "one direction"), lines, "First links of the cut", note)
 
 
@@ -128,7 +129,7 @@ def _by_group(fabric: Fabric, cut: LinkSet, low: Array, high: Array) -> Grid:
     note = ""
     if len(pairs) > len(shown):
         more = int(counts.sum() - counts[shown].sum())
-        note = f"{len(pairs) - len(shown):,} smaller bundles hold {more:,} more links."
+        note = f"Smaller bundles, {len(pairs) - len(shown):,} of them: {plural(more, 'more link')}."
     return Grid(("from", "to", "links", "one direction"), tuple(rows), "The cut by bundle", note)
 
 

@@ -111,7 +111,7 @@ def _items(answer: MeasuredAnswers) -> Iterator[Text | Facts | Grid]:
         more = len(seen.ports) - len(lines)
         note = f"All {len(seen.ports):,} ports: measured {format_gbps(seen.measured_gbps)}, predicted "
         note += f"{format_gbps(seen.predicted_gbps)} ({format_number(100 * _ratio(seen), 4)} % of it measured)."
-        note += f" {more:,} more ports are nearer; the JSON form lists them all." if more else ""
+        note += f" Nearer: {plural(more, 'more port')}, all in the JSON form." if more else ""
         head = ("node", "port", "direction", "measured", "predicted", "rate of the link")
         yield Grid(head, lines, "Port counters, the farthest off first", f"{note} Standing: {seen.standing}.")
 

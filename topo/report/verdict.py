@@ -123,7 +123,7 @@ def doubtful_rows(
 ) -> list[Row]:
     """The main numbers with what they rest on: assumed rates, links left out, endpoints asked about, what is kept."""
     left_out = 0 if isinstance(inventory, TopoError) else inventory.n_one_sided_links
-    without = f"without {left_out:,} links that only one end reported" if left_out else ""
+    without = f"without {plural(left_out, 'link')} that only one end reported" if left_out else ""
     told = [Row("warning", text.partition(". ")[0]) for text in alerts(fabric.origin.notes)]
     for row in rows:
         standing = row.standing
