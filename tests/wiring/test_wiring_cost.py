@@ -126,6 +126,63 @@ def test_a_lone_host_is_cut_off() -> None:
     assert one.lost_gbps == pytest.approx(200)  # what it sends and what it receives
 
 
+def mixed_rates() -> topo.Fabric:
+    """Twelve leaves of eight hosts, two cables to each of four spines at 400G; the last four leaves' hosts at 200G."""
+    design = topo.leaf_spine(12, 4, 8, parallel=2, link_gbps=400, host_gbps=400)
+    rates = design.links.capacity_gbps.copy()
+    for leaf in range(9, 13):
+        near = (design.nodes.name[design.link_a] == f"leaf-{leaf:02d}") | (
+            design.nodes.name[design.link_b] == f"leaf-{leaf:02d}"
+        )
+        hosts = design.nodes.is_endpoint[design.link_a] | design.nodes.is_endpoint[design.link_b]
+        rates[near & hosts] = 200
+    return replace(design, links=replace(design.links, capacity_gbps=rates))
+
+
+def test_slower_hosts_lose_what_they_send_at_their_own_rate() -> None:
+    """Each of the 96 sends 200 Gb/s to all, the faster 64 as much again to each other; 88 of 95 are on other leaves."""
+    design = mixed_rates()
+    cut = np.concatenate([pair_rows(design, "leaf-10", f"spine-{i}") for i in range(1, 5)])
+    (one,) = validate(design.without(links=cut), design, bisection=False).findings
+    assert (one.lost_gbps, one.price.cut_off) == (pytest.approx(2 * 8 * 200 * 88 / 95), 8)
+    (by_rule,) = (each for each in validate(design.without(links=cut), bisection=False).findings
+                  if each.severity != "note")  # fmt: skip
+    assert by_rule.lost_gbps == pytest.approx(one.lost_gbps)
+    host = pair_rows(design, "leaf-10", design.nodes.name[design.endpoints[72]])
+    (one,) = validate(design.without(links=host), design, bisection=False).findings
+    assert one.lost_gbps == pytest.approx(2 * 200)
+
+
+def test_a_thin_pair_of_faster_hosts_among_slower_ones() -> None:
+    """Of a leaf's 8 * 200 * (88/95 + 56/63) Gb/s seven cables carry what they can, one what comes from its spine."""
+    design = mixed_rates()
+    found = design.without(links=pair_rows(design, "leaf-01", "spine-1")[:1])
+    (one,) = validate(found, design, bisection=False).findings
+    out = 8 * 200 * (88 / 95 + 56 / 63)
+    assert one.lost_gbps == pytest.approx((out - 7 * 400) + (out / 4 - 400))
+
+
+def test_what_would_set_the_pace_of_all_is_left_out_and_says_so() -> None:
+    """Eight managers at 100G on a switch with one cable up: of their all-to-all with the others an eighth would fit."""
+    design = topo.leaf_spine(12, 4, 8, parallel=2, link_gbps=400, host_gbps=400)
+    rates = design.links.capacity_gbps.copy()
+    kept = np.ones(len(rates), bool)
+    for spine in range(1, 5):
+        up = pair_rows(design, "leaf-12", f"spine-{spine}")
+        rates[up] = 100
+        kept[up[0 if spine > 1 else 1 :]] = False
+    last = np.isin(design.nodes.name[np.stack([design.link_a, design.link_b])], "leaf-12").any(axis=0)
+    rates[last & ~(rates == 100)] = 100
+    design = replace(design, links=replace(design.links, capacity_gbps=rates)).without(links=np.flatnonzero(~kept))
+    found = design.without(links=pair_rows(design, "leaf-12", "spine-1"))
+    answer = validate(found, design, bisection=False)
+    (one,) = answer.findings
+    assert (one.code, one.price) == ("missing", None)
+    assert np.isnan(one.lost_gbps)
+    assert one.words.endswith("it carries what other endpoints send than those that take part in the all-to-all")
+    assert answer.consequence.among == "88 of 96 endpoints"
+
+
 def test_an_adapter_exchanged_for_another_leaves_the_planned_one_cut_off() -> None:
     """The other has a cable instead, and no plan: who is planned and reaches nobody is cut off all the same."""
     design = topo.rail_optimized(16, rails=4, hosts_per_unit=8, radix=16)

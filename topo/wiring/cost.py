@@ -18,11 +18,12 @@ from topo.progress import part, steps
 from topo.result import Standing
 from topo.routing.loads import LinkLoads, link_loads
 from topo.table import Array
-from topo.traffic import Demand, all_to_all, line_rate_gbps, permutation
+from topo.traffic import Demand
 from topo.view.text import plural
 from topo.wiring.answer import NOT_PRICED, Consequence, Measured
 from topo.wiring.codes import CONSEQUENCES
 from topo.wiring.comparison import Comparison, at_rates
+from topo.wiring.demands import SEED, demands, planned_endpoints
 from topo.wiring.finding import Finding, Price
 from topo.wiring.joined import n_parts
 from topo.wiring.supposed import laid
@@ -36,7 +37,7 @@ _MOST_ENDPOINTS = 5_000
 _FEWEST_PRICED = 25
 _LEAST_GAIN = 5e-5
 
-_SEED = 0
+_BESIDE = "not priced: it carries what other endpoints send than those that take part in the all-to-all"
 _HOW = "flows split evenly over all shortest paths; InfiniBand forwards by destination, one path each"
 
 
@@ -50,6 +51,7 @@ class _Scale:
     comparison: Comparison
     demand: Demand
     one_to_one: Demand
+    among: Array
     at_full_rate: Mapping[int, int]
     n_known: int
 
@@ -108,6 +110,20 @@ class _Scale:
         lost = float(over.sum()) + self.theta * cut
         return lost if lost > 1e-9 * max(self.demand.total_gbps, 1.0) else 0.0
 
+    def is_beside(self, one: Finding, lacks: Sequence[int], loads: LinkLoads) -> bool:
+        """Whether a fault touches what endpoints that take no part alone use: nothing it lacks carries anything."""
+        if not self.left_out.any() or self.lost_gbps(loads) or not lacks:
+            return False
+        arcs = np.asarray(lacks, np.int64)[:, None] * 2 + [0, 1]
+        return not self.healthy.is_loaded[arcs].any()
+
+    @cached_property
+    def left_out(self) -> NDArray[np.bool_]:
+        """Mask over nodes: planned endpoints that take no part."""
+        mask = planned_endpoints(self.comparison)
+        mask[self.among] = False
+        return mask
+
     @property
     def n_joined(self) -> int:
         """Pairs of endpoints that a path joins when healthy."""
@@ -121,7 +137,7 @@ class _Scale:
         """Endpoints with a planned cable that reach most others when healthy and no longer do."""
         if not self.apart(loads):
             return 0
-        ends = np.flatnonzero(_planned_endpoints(self.comparison))
+        ends = np.flatnonzero(planned_endpoints(self.comparison))
         healthy, now = (
             len(largest_part(self.comparison.both, state, ends))
             for state in (self.comparison.healthy(), self.comparison.state(links))
@@ -155,7 +171,7 @@ def priced(
             apart = np.concatenate([apart, np.zeros(n_found - len(apart), bool)])
             apart = np.append(apart, apart[like])
         comparison, at_full_rate = at_rates(_without_dark(comparison, findings), slow or {})
-        scale = _Scale(comparison, *_demands(comparison, apart), at_full_rate, n_found)
+        scale = _Scale(comparison, *demands(comparison, apart), at_full_rate, n_found)
         many = len(faults) > MOST_PRICED
         most = _most_priced(comparison, many) if most is None else most
         with part("prices of faults", 0.15 if bisection else 1.0):
@@ -202,25 +218,6 @@ def _chosen(comparison: Comparison, findings: Sequence[Finding], faults: Sequenc
     return sorted(faults, key=turn.__getitem__)[: max(most, 0)]
 
 
-def _demands(comparison: Comparison, apart: Array | None) -> tuple[Demand, Demand]:
-    """All-to-all and random permutation of the endpoints at the usual line rate, without those ``apart`` (a mask).
-
-    Slower endpoints and managers on switches of their own would set everyone's pace. Rates are those of the planned
-    cables: with the cable it has and the one it should have, a host on a wrong leaf would send twice.
-    """
-    both = comparison.both
-    healthy = both if comparison.planned.all() else both.without(links=~comparison.planned)
-    rate, ends = line_rate_gbps(healthy), healthy.endpoints
-    wanted = rate > 0
-    if apart is not None:
-        wanted &= ~np.append(apart, np.zeros(len(both.nodes) - len(apart), bool))[ends]
-    values, times = np.unique(rate[wanted], return_counts=True)
-    if len(values):
-        wanted &= rate >= values[np.argmax(times)] * (1 - 1e-9)
-    demand = all_to_all(healthy, ends[wanted] if wanted.sum() > 1 else None)
-    return demand, permutation(healthy, demand.blocks[0].sources, seed=_SEED)
-
-
 def _with_price(scale: _Scale, one: Finding, *, briefly: bool, alone: bool) -> Finding:
     """The fault with its price; ``briefly`` by the all-to-all only, as mending one of hundreds says nothing.
 
@@ -234,6 +231,8 @@ def _with_price(scale: _Scale, one: Finding, *, briefly: bool, alone: bool) -> F
     if not briefly:
         gain = scale.left(scale.loads(comparison.mended(lacks, extra))) - scale.left(scale.found)
         gain, one_to_one = max(gain, 0.0), scale.permutation_left(there)
+    if scale.is_beside(one, lacks, loads):
+        return replace(one, lost_gbps=math.nan, words=f"{one.words or CONSEQUENCES[one.code]}; {_BESIDE}")
     cut_off = scale.cut_off(loads, there)
     price = Price(scale.left(loads), scale.lost_gbps(loads), cut_off, gain, one_to_one)
     said = [one.words or CONSEQUENCES[one.code]]
@@ -285,11 +284,11 @@ def _below(comparison: Comparison, one: Finding) -> str:
 
 def _together(scale: _Scale, findings: list[Finding], n: int, n_priced: int, bisection: bool) -> Consequence:
     comparison = scale.comparison
-    among, everyone = len(scale.demand.blocks[0].sources), int(_planned_endpoints(comparison).sum())
+    among, everyone = len(scale.among), int(planned_endpoints(comparison).sum())
     who = f"{among:,} of {everyone:,} endpoints" if among < everyone else ""
     measures = [_measured("all-to-all theta", "", scale.healthy.theta, scale.found.theta, who)]
     found = scale.permutation_theta(comparison.found)
-    measures.append(_measured(f"permutation theta, seed {_SEED}", "", scale.permutation_healthy, found, who))
+    measures.append(_measured(f"permutation theta, seed {SEED}", "", scale.permutation_healthy, found, who))
     no_bisection = ""
     if bisection:
         brackets, no_bisection = _bisection(scale, findings)
@@ -321,7 +320,7 @@ def _bisection(scale: _Scale, findings: Sequence[Finding]) -> tuple[list[Measure
     from topo.analysis.bisection import bisection_bandwidth
 
     comparison = scale.comparison
-    fabric, kept = _with_planned_endpoints(comparison, scale.n_known)
+    fabric, kept = _withplanned_endpoints(comparison, scale.n_known)
     there = {"bisection bandwidth": comparison.found}
     among = (one for one in findings if one.price is not None and not any(each.new_a for each in one.supposed))
     dearest = min(among, key=_rank, default=None)
@@ -349,21 +348,13 @@ def _bisection(scale: _Scale, findings: Sequence[Finding]) -> tuple[list[Measure
     return measures, why
 
 
-def _with_planned_endpoints(comparison: Comparison, n_known: int) -> tuple[Fabric, NDArray[np.bool_]]:
+def _withplanned_endpoints(comparison: Comparison, n_known: int) -> tuple[Fabric, NDArray[np.bool_]]:
     """The fabric without endpoints that no planned cable reaches or nobody has seen, and which links are left."""
     fabric = comparison.both
     seen = np.arange(len(fabric.nodes)) < n_known
-    gone = fabric.nodes.is_endpoint & ~(_planned_endpoints(comparison) & seen)
+    gone = fabric.nodes.is_endpoint & ~(planned_endpoints(comparison) & seen)
     kept = ~(gone[fabric.link_a] | gone[fabric.link_b])
     return (fabric.without(nodes=np.flatnonzero(gone)) if gone.any() else fabric), kept
-
-
-def _planned_endpoints(comparison: Comparison) -> NDArray[np.bool_]:
-    """Mask over nodes: endpoints that a planned cable reaches."""
-    fabric = comparison.both
-    joined = np.zeros(len(fabric.nodes), bool)
-    joined[fabric.link_a[comparison.planned]] = joined[fabric.link_b[comparison.planned]] = True
-    return joined & fabric.nodes.is_endpoint
 
 
 def _rank(one: Finding) -> tuple[float, float, str]:

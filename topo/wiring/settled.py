@@ -36,6 +36,7 @@ _MOST_MOVES = 2
 _TO_BE_SEEN = ("link-ambiguous",)
 """Codes of what somebody has to look at before any job on it."""
 
+_NOT_PRICED = "not priced: "
 _NOT_ALL = "the faults are too many to price each"
 _NO_RATE = "a rate is not known; --assume-gbps states one"
 _ROUGH = "the loss is worked out from rates alone, the most it can be where nobody has another way"
@@ -133,9 +134,11 @@ def _in_words(one: Finding, why: str | None) -> Finding:
         if one.price is None and one.lost_gbps > 0 and why is not None:
             words += f"; {_ROUGH}: {_unsure(one, why)}"
         return replace(one, words=words)
+    if _NOT_PRICED in words:
+        return replace(one, words=words)
     if one.code in HARMLESS:
         return replace(one, words=words, lost_gbps=0.0)
-    return replace(one, words=words if why is None else f"{words}; not priced: {_reason(one, why)}")
+    return replace(one, words=words if why is None else f"{words}; {_NOT_PRICED}{_reason(one, why)}")
 
 
 def _unsure(one: Finding, why: str) -> str:
