@@ -225,3 +225,11 @@ def test_a_leaf_that_a_unit_lacks_is_the_one_that_has_no_cable(n: int) -> None:
         return
     assert codes == ["leaf-missing"]
     assert "su-1-leaf-3 is there without any cable: is it this leaf?" in answer.findings[0].evidence
+
+
+def test_two_uplinks_and_none_left_is_one_finding() -> None:
+    """A cable alone costs as much as both: the other is all that hop-by-hop routing leaves the leaf's hosts."""
+    design = topo.leaf_spine(16, 2, 4, link_gbps=400, host_gbps=400)
+    one = only(without(design, ("leaf-05", "spine-1"), ("leaf-05", "spine-2"), price=True))
+    assert (one.code, one.place, len(one.operations), one.price.cut_off) == ("missing", "leaf-05", 2, 4)
+    assert one.lost_gbps == pytest.approx(2 * 2 * 400)  # its uplinks were full, both ways

@@ -30,6 +30,7 @@ _OF_A_DESIGN = ("missing", "device-missing")
 _PIECES = ("island", "planes-apart")
 _FEWEST = 3
 _FEWEST_OF_A_HOST = 2
+_FEWEST_UP = 2
 _SHOWN = 12
 _OF_A_PIECE = 0.5
 
@@ -168,8 +169,10 @@ def _towards_a_tier(comparison: Comparison) -> Iterator[_Cause]:
         np.where(full[near], near.astype(np.int64) * n + towards[far], -1)
         for near, far in ((fabric.link_a, fabric.link_b), (fabric.link_b, fabric.link_a))
     ]
-    for key, rows in _whole(comparison, np.stack(keys), _FEWEST):
+    for key, rows in _whole(comparison, np.stack(keys), _FEWEST_UP):
         node, there = divmod(key, n)
+        if len(rows) < _FEWEST and there <= towards[node]:
+            continue  # two hosts or two switches below are no sign of one cause; two uplinks are all a leaf has
         height = int(np.sign(there - towards[node]))
         to = ("other switches", "switches above", "switches below")[height] if there else "hosts"
         whose = f"its {len(rows):,} planned cables to {to}"
