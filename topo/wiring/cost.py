@@ -150,6 +150,7 @@ def priced(
     findings: Sequence[Finding],
     *,
     slow: Mapping[int, float] | None = None,
+    held: Mapping[int, float] | None = None,
     apart: Array | None = None,
     bisection: bool = True,
     most: int | None = None,
@@ -159,7 +160,7 @@ def priced(
     A fault is priced alone on the fabric that is otherwise as it should be: the least part of an all-to-all that
     fits under an even split over all shortest paths, and the rate that is lost at full injection. Ranking by the
     fabric as found would say nothing: of 13 equal bottlenecks mending one changes nothing. ``slow`` gives links that
-    run at less than they should the rate that healthy ones have.
+    run at less than they should the rate that healthy ones have, ``held`` those that run at less than they state.
     """
     faults = [i for i, one in enumerate(findings) if one.links or one.supposed]
     if not faults:
@@ -170,7 +171,9 @@ def priced(
         if apart is not None:
             apart = np.concatenate([apart, np.zeros(n_found - len(apart), bool)])
             apart = np.append(apart, apart[like])
-        comparison, at_full_rate = at_rates(_without_dark(comparison, findings), slow or {})
+        stated = dict(zip(held or (), comparison.both.links.capacity_gbps[list(held or ())].tolist(), strict=True))
+        comparison = _held(_without_dark(comparison, findings), held or {})
+        comparison, at_full_rate = at_rates(comparison, {**stated, **(slow or {})})
         scale = _Scale(comparison, *demands(comparison, apart), at_full_rate, n_found)
         many = len(faults) > MOST_PRICED
         most = _most_priced(comparison, many) if most is None else most
@@ -190,6 +193,16 @@ def _without_dark(comparison: Comparison, findings: Sequence[Finding]) -> Compar
     found = comparison.found.copy()
     found[dark] = False
     return replace(comparison, found=found)
+
+
+def _held(comparison: Comparison, gbps: Mapping[int, float]) -> Comparison:
+    """The comparison, cables at the rate that their ports hold them to (row: rate)."""
+    if not gbps:
+        return comparison
+    links = comparison.both.links
+    rates = links.capacity_gbps.copy()
+    rates[list(gbps)] = list(gbps.values())
+    return replace(comparison, both=replace(comparison.both, links=replace(links, capacity_gbps=rates)))
 
 
 def _most_priced(comparison: Comparison, many: bool) -> int:

@@ -215,7 +215,10 @@ def _port_rates(cabling: Cabling, learnt: Learnt) -> None:
         said = f"a cable of {rate[i]:g} Gb/s on a switch whose ports run at {most[i]:g} at most" if slow[i] else (
             f"ports of {a[i]:g} and {b[i]:g} Gb/s"
         )  # fmt: skip
-        learnt.findings.append(finding(code, learnt.link_text(link), said, at=cabling.place(link)))
+        if slow[i]:
+            learnt.held[link] = float(most[i])
+        extra = (link,) if slow[i] else ()
+        learnt.findings.append(finding(code, learnt.link_text(link), said, at=cabling.place(link), extra=extra))
     for note in fabric.origin.notes:  # a discovery states the rate at either end; the fabric keeps the lower
         head, _, link_text = note.text.partition(": ")
         if head.startswith(_RATES_DIFFER) and " - " in link_text:

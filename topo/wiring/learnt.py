@@ -26,7 +26,8 @@ BIG = 12
 class Learnt:
     """Collects what the checks of one fabric find; rows of laid cables continue those of the fabric's links.
 
-    ``slow`` is the rate that each found cable should run at which runs at less.
+    ``slow`` is the rate that each found cable should run at which runs at less, ``held`` the rate that a port holds a
+    cable to which states more.
     """
 
     cabling: Cabling
@@ -34,6 +35,7 @@ class Learnt:
     findings: list[Finding] = field(default_factory=list)
     removed: list[int] = field(default_factory=list)
     slow: dict[int, float] = field(default_factory=dict)
+    held: dict[int, float] = field(default_factory=dict)
     _laid: list[tuple[int, int, int, int, float, str]] = field(default_factory=list)
 
     def lay(self, a: int, b: int, *, ports: tuple[int, int] = (-1, -1), gbps: float, kind: str = "scale_out") -> int:

@@ -22,6 +22,7 @@ _TOO_MANY = {"pair-thick", "pair-unexpected", "unplanned"}
 _CAUSES = {
     "link-ambiguous": {"link-one-sided", *_TOO_MANY},
     **dict.fromkeys(sorted(_NO_ROOM), _TOO_MANY),
+    "port-too-slow": {"part-mismatch", "link-slow", "rate-unlike-plan"},
     "ports-too-many": {"oversubscription-unlike"},
     "rate-mismatch": {"link-slow", "rate-unlike-plan"},
     **dict.fromkeys(("miswired", "swapped", "rotated", "shifted"), _NO_ROOM | {"link-ambiguous"}),

@@ -35,6 +35,7 @@ from topo.wiring.matching import Matched
 from topo.wiring.pairs import judge_pairs
 from topo.wiring.rails import RailRule, judge_hosts, rail_rule
 from topo.wiring.settled import in_racks, in_words, once
+from topo.wiring.slowed import slowed
 from topo.wiring.supposed import with_uplinks
 from topo.wiring.told import slower_than_planned, told
 
@@ -61,6 +62,7 @@ class _Judged:
     least_operations: int
     apart: NDArray[np.bool_]
     slow: Mapping[int, float]
+    held: Mapping[int, float]
 
 
 def validate(
@@ -110,12 +112,14 @@ def validate(
     else:
         planned = _cabling_of(design)
         judged, name = _with_design(found, planned), planned.fabric.name
-    findings: Sequence[Finding] = sorted(once(judged.findings), key=_likely_dearest)
+    told_so_far = judged.findings if judged.comparison is None else slowed(judged.comparison, judged.findings)
+    findings: Sequence[Finding] = sorted(once(told_so_far), key=_likely_dearest)
     answer, why = None, "prices were not asked for"
     if consequence and judged.comparison is not None:
         findings, answer, why = priced(
-            judged.comparison, findings, slow=judged.slow, apart=judged.apart, bisection=bisection, most=most_priced
-        )
+            judged.comparison, findings, slow=judged.slow, held=judged.held, apart=judged.apart, bisection=bisection,
+            most=most_priced,
+        )  # fmt: skip
     known = read_accepted(accept) if isinstance(accept, (str, Path)) else tuple(accept or ())
     sides = found.fabric, *(() if design is None else (design,))
     findings = marked(in_racks(sorted(findings, key=_dearest), *sides), known, today)
@@ -143,7 +147,7 @@ def _without_design(found: Cabling) -> _Judged:
     findings = carried(comparison, touching(comparison, learnt.findings), found.fabric)
     findings = with_uplinks(comparison, found, findings)
     apart = _apart(found, seats, rule)
-    return _Judged(findings, tuple(learnt.rules), _counts(found), comparison, n, n, apart, learnt.slow)
+    return _Judged(findings, tuple(learnt.rules), _counts(found), comparison, n, n, apart, learnt.slow, learnt.held)
 
 
 def _with_design(found: Cabling, planned: Cabling) -> _Judged:
@@ -155,7 +159,7 @@ def _with_design(found: Cabling, planned: Cabling) -> _Judged:
     counts = (*_counts(found), ("planned_cables", len(planned.links)), ("common_cables", laid.matched.n_common))
     if laid.is_wrong:
         rules = (laid.matched.how, *laid.said)
-        return _Judged([*learnt.findings, *laid.findings], rules, counts, None, 0, 0, apart, {})
+        return _Judged([*learnt.findings, *laid.findings], rules, counts, None, 0, 0, apart, {}, {})
     learnt.findings += _of_the_design(planned, learnt.findings)
     planned_gbps = planned.fabric.links.capacity_gbps[planned.links]
     if np.isnan(planned_gbps).all():
@@ -168,7 +172,8 @@ def _with_design(found: Cabling, planned: Cabling) -> _Judged:
     findings = [*learnt.findings, *laid.findings, *differing]
     slow = learnt.slow | slower_than_planned(laid.matched, planned_gbps)
     rules = (laid.matched.how, _as_planned(laid.matched), *laid.said, *learnt.rules)
-    return _Judged(findings, rules, counts, laid.matched.comparison, len(best), laid.least, apart, slow)
+    both = laid.matched.comparison
+    return _Judged(findings, rules, counts, both, len(best), laid.least, apart, slow, learnt.held)
 
 
 def _as_planned(matched: Matched) -> str:
@@ -189,7 +194,9 @@ def _of_the_design(planned: Cabling, found: Sequence[Finding]) -> list[Finding]:
     judge_ends(planned, own)
     told = {(one.code, one.place.lower()) for one in found}
     return [
-        replace(one, evidence=f"in the design: {one.evidence}", dark=(), rivals=(), lost_gbps=0.0, words=_AS_DRAWN)
+        replace(
+            one, evidence=f"in the design: {one.evidence}", extra=(), dark=(), rivals=(), lost_gbps=0.0, words=_AS_DRAWN
+        )
         for one in own.findings
         if one.code in OF_A_DESIGN and (one.code, one.place.lower()) not in told
     ]
