@@ -73,8 +73,9 @@ class Consequence:
     needs no new cable. nan where there is none to shut. ``n_priced`` of ``n_faults`` faults have a price of their own.
     ``parts_healthy`` and ``parts_found`` count the planes, rails and islands of switches that no cable between switches
     joins, as they should be and as they are; ``no_bisection`` says why a bracket on bisection bandwidth is not there.
-    ``among`` says how many endpoints take part in the all-to-all where not all do: those whose leaves are judged, at
-    the usual rate. ``lost_pairs`` of the ``n_pairs`` that a path joins as planned have none as found.
+    ``among`` says how many endpoints take part in the all-to-all where not all do: those whose leaves are judged,
+    without slower ones that would set everyone's pace. ``lost_pairs`` of the ``n_pairs`` that a path joins as planned
+    have none as found.
     """
 
     measures: tuple[Measured, ...]
