@@ -36,12 +36,15 @@ def replace_jobs(comparison: Comparison, findings: Sequence[Finding], sides: tup
     if not places:
         return []
     wanted = _usual_gbps(comparison) if design is None else _planned_gbps(found, design)
+    # A switch or host with most of its cables slow is one finding of all of them.
+    of_link = {link: i for i in places.values() for link in findings[i].extra if findings[i].code == "link-slow"}
     jobs = []
     for link, gbps in wanted.items():
         text = str(LinkSet.of(comparison.both, [link])[0])
-        if text in places:
+        number = of_link.get(link, places.get(text))
+        if number is not None:
             a, b = int(comparison.both.links.port_a[link]), int(comparison.both.links.port_b[link])
-            jobs.append(Job("replace", link, link, a, b, -1, gbps, places[text]))
+            jobs.append(Job("replace", link, link, a, b, -1, gbps, number))
     return jobs
 
 

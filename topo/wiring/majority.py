@@ -17,13 +17,13 @@ from topo.view.text import plural
 from topo.wiring.cabling import BOTH_WAYS, Cabling
 from topo.wiring.finding import finding, listed
 from topo.wiring.kinds import kinds_of
-from topo.wiring.learnt import BIG, MINN, SUPPORT, Learnt
+from topo.wiring.learnt import MINN, SUPPORT, Learnt
+from topo.wiring.rates import judge_rates
 
-__all__ = ["judge_majority", "judge_rates"]
+__all__ = ["judge_majority"]
 
 _NARROWER = 1.5
 _MORE = 3
-_SLACK = 1e-6
 _SMALL = 0.1
 _FEW_PARTS = 8
 _GAPS = 4
@@ -39,52 +39,6 @@ def judge_majority(cabling: Cabling, learnt: Learnt) -> None:
     _islands(cabling, learnt)
     _oversubscription(cabling, learnt)
     _radix_gaps(cabling, learnt)
-
-
-def judge_rates(cabling: Cabling, learnt: Learnt) -> None:
-    """Links slower than at least 80 % of those of the same pair of tiers, and of the same switches."""
-    nodes = cabling.fabric.nodes
-    host = nodes.host.codes[cabling.nic].astype(np.int64)
-    box = np.where(host >= 0, len(nodes) + host, cabling.nic)
-    single = np.bincount(box)[box] == 1
-    # A lone adapter that is slow is a fault where all hosts have one, and another kind of machine elsewhere.
-    judged = ~single if single.sum() < SUPPORT * len(box) else np.ones(len(box), bool)
-    _slow_among(cabling, cabling.between, cabling.low, cabling.high, np.ones(len(cabling.low), bool), learnt)
-    _slow_among(cabling, cabling.access, box, cabling.leaf, judged, learnt)
-
-
-def _slow_among(
-    cabling: Cabling,
-    rows: NDArray[np.int64],
-    near: NDArray[np.int64],
-    far: NDArray[np.int64],
-    judged: NDArray[np.bool_],
-    learnt: Learnt,
-) -> None:
-    rate = cabling.fabric.links.capacity_gbps[rows]
-    tier = np.append(cabling.tier, np.zeros(int(near.max(initial=0)) + 1, np.int64))
-    tiers = tier[near] * 128 + tier[far]
-    for group in np.unique(tiers).tolist():
-        mine = np.flatnonzero((tiers == group) & ~np.isnan(rate) & judged)
-        if len(mine) < BIG:
-            continue
-        values, times = np.unique(rate[mine], return_counts=True)
-        usual = values[np.argmax(times)]
-        what = f"links of tiers {group // 128} and {group % 128} at {usual:g} Gb/s"
-        if not learnt.rule(what, int(times.max()), len(mine)):
-            continue
-        # A switch or host whose links are mostly slow is of another kind: no fault of the link.
-        for i in mine[rate[mine] < usual * (1 - _SLACK)].tolist():
-            if all(_is_usual(rate[mine][end[mine] == end[i]], usual) for end in (near, far)):
-                link = int(rows[i])
-                said = f"{rate[i]:g} Gb/s; {times.max():,} of {len(mine):,} like links run at {usual:g}"
-                place = learnt.link_text(link)
-                learnt.slow[link] = float(usual)
-                learnt.findings.append(finding("link-slow", place, said, at=cabling.place(link), extra=(link,)))
-
-
-def _is_usual(rates: NDArray[np.float64], usual: float) -> bool:
-    return len(rates) < 2 or bool((rates >= usual * (1 - _SLACK)).sum() * 2 >= len(rates))
 
 
 def _other_parts(cabling: Cabling, learnt: Learnt) -> None:

@@ -30,10 +30,11 @@ from topo.wiring.hosts import Seats, seats_of
 from topo.wiring.joined import touching
 from topo.wiring.laid import Laid, laid_design
 from topo.wiring.learnt import Learnt
-from topo.wiring.majority import judge_majority, judge_rates
+from topo.wiring.majority import judge_majority
 from topo.wiring.matching import Matched
 from topo.wiring.pairs import judge_pairs
 from topo.wiring.rails import RailRule, judge_hosts, rail_rule
+from topo.wiring.rates import judge_rates
 from topo.wiring.settled import in_racks, in_words, once
 from topo.wiring.slowed import slowed
 from topo.wiring.supposed import with_uplinks
