@@ -240,7 +240,7 @@ def test_an_interrupt_is_status_130(monkeypatch: pytest.MonkeyPatch, capsys: pyt
 
     monkeypatch.setattr("topo.source.catalog", interrupted)
     assert main(["list"]) == 130
-    assert capsys.readouterr() == ("", "")
+    assert capsys.readouterr() == ("", "topo: interrupted\n")
 
 
 def test_too_little_memory_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -124,7 +124,7 @@ def test_what_a_row_may_lack() -> None:
     notes = [str(note) for note in fabric.origin.notes]
     assert "plan.csv:2: rate of an unknown kind: leaf-1 port 1 - spine-1 port 1 ('fast')" in notes
     assert "plan.csv:3: port without a far end, kept free: leaf-1 port 2" in notes
-    assert "plan.csv:4: row without two ends: ', 3, spine-1, , '" in notes
+    assert "plan.csv:4: row without two ends, not read: ', 3, spine-1, , '" in notes
     assert "plan.csv:5: a port joined to itself, left out: leaf-1 port 4" in notes
     assert np.isnan(fabric.links.capacity_gbps).all()
 

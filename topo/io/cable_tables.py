@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from topo.errors import place_in
 from topo.fabric import FORWARDS_ALL, FORWARDS_NOTHING, Fabric, LinkTable, NodeTable, Origin, PortTable
-from topo.io.halves import ONE_END, Joined, join_halves, usual_rate
+from topo.io.halves import ONE_END, STATED, Joined, join_halves, usual_rate
 from topo.io.infer import infer_structure
 from topo.io.port_names import cage_of, host_port
-from topo.io.rates import NO_RATES
+from topo.io.rates import NO_RATES, ROWS_DIFFER
 from topo.table import Array, Labels
 from topo.view.text import natural_key
 
@@ -31,6 +31,7 @@ _MANY_PORTS = 4
 _GROUPS = ("rack", "rack_unit", "chassis", "part", "domain", "rail", "plane", "pod", "host", "coordinates")
 _INFERRED = ("rail", "plane", "pod")
 _UNSAID = -2
+_MOST_RATES = 1000
 _CONTROLLER = re.compile(r"bmc[ :/_-]?p?(?:[3-9]|[1-9]\d{1,3})\Z", re.IGNORECASE)
 """A port of a management controller by a number above 2."""
 
@@ -240,7 +241,7 @@ def _note_links(book: CableBook, joined: Joined) -> None:
         book.notes.add(NO_RATES)
     else:
         each(joined.missing, "rate missing")
-    each(joined.differs, "rows of one cable state different rates, the lower one holds", "warning")
+    _note_rates(book, joined)
     _note_repeats(book, joined)
     one_end = joined.evidence == ONE_END
     if planned:
@@ -258,16 +259,41 @@ def _note_links(book: CableBook, joined: Joined) -> None:
     _note_controllers(book, joined)
 
 
+def _note_rates(book: CableBook, joined: Joined) -> None:
+    """Cables whose rows state different rates, each rate with the first row that does."""
+    links = np.flatnonzero(joined.differs).tolist()
+    if not links:
+        return
+    rows_of: dict[tuple[int, int], list[int]] = defaultdict(list)
+    pairs = [(min(a, b), max(a, b)) for a, b in zip(joined.a[links].tolist(), joined.b[links].tolist(), strict=True)]
+    wanted = set(pairs)
+    for row, (a, b) in enumerate(zip(book.near, book.far, strict=True)):
+        if (pair := (min(a, b), max(a, b))) in wanted and book.status[row] == STATED:
+            rows_of[pair].append(row)
+    for link, pair in zip(links, pairs, strict=True):
+        rows = rows_of[pair]
+        first = {book.gbps[row]: row for row in reversed(rows)}
+        at = book.source_of(int(joined.line[link]))
+        said = ", ".join(
+            f"{gbps:g} Gb/s at {place_in(book.source_of(row), book.line[row], beside=at)}"
+            for gbps, row in sorted(first.items(), key=lambda one: one[1])
+        )
+        text = f"{book.cable_text(int(joined.a[link]), int(joined.b[link]))}: {said}"
+        line = book.line[int(joined.line[link])]
+        book.notes.add(ROWS_DIFFER, text, line, severity="warning", source=at, most=_MOST_RATES)
+
+
 def _note_repeats(book: CableBook, joined: Joined) -> None:
     """Rows that name a cable again, each with the row it repeats; few that turn one round are repeats too."""
     line = np.asarray(book.line, np.int64)
-    again = [("cable listed again in the same direction, counted once", *joined.again.T)]
-    turned = np.flatnonzero(joined.other_line >= 0)
+    again = joined.again[~joined.differs[joined.again[:, 0]]]
+    repeats = [("cable listed again in the same direction, counted once", *again.T)]
+    turned = np.flatnonzero((joined.other_line >= 0) & ~joined.differs)
     if book.evidence == "planned" and len(turned) <= len(joined.a) / 2:
         turned = turned[np.argsort(joined.other_line[turned], kind="stable")]
         said = "cable listed again from its other end, counted once"
-        again.append((said, turned, joined.other_line[turned], joined.line[turned]))
-    for kind, links, rows, firsts in again:
+        repeats.append((said, turned, joined.other_line[turned], joined.line[turned]))
+    for kind, links, rows, firsts in repeats:
 
         def source_of(i: int, rows: Array = rows) -> str:
             return book.source_of(int(rows[i]))

@@ -117,6 +117,7 @@ class CableBook:
     link_kind: dict[int, str] = field(default_factory=dict)
     assumptions: list[str] = field(default_factory=list)
     n_free: dict[int, int] = field(default_factory=dict)
+    unlike: set[tuple[int, str, str]] = field(default_factory=set)
     also: dict[int, str] = field(default_factory=dict)
     file: dict[int, str] = field(default_factory=dict)
     tier: dict[int, int] = field(default_factory=dict)
@@ -160,7 +161,8 @@ class CableBook:
             return
         value = clean(value)
         held = self.labels.setdefault(column, {}).setdefault(row, value)
-        if held != value:
+        if held != value and (row, column, value) not in self.unlike:
+            self.unlike.add((row, column, value))
             self.notes.add(
                 f"{column.replace('_', ' ')} of a node stated differently, the first holds",
                 f"{self.names[row]}: {quoted(held)} and {quoted(value)}",

@@ -7,9 +7,14 @@ from collections.abc import Callable
 from topo.fabric import Note
 from topo.table import Array
 
-__all__ = ["NoteBook", "quoted"]
+__all__ = ["NoteBook", "is_of_rows", "quoted"]
 
 _LOCATED = 5
+_OF_ROWS = (
+    "row without two ends", "a cable whose ends have different numbers of ports", "a port joined to itself",
+    "rate of an unknown kind", "cable listed again", "part of a node stated differently", "sheet without a header",
+)  # fmt: skip
+"""How notes begin on rows that are not read, or that say again or otherwise what another row says."""
 
 
 class NoteBook:
@@ -28,12 +33,13 @@ class NoteBook:
         self._counts: dict[str, int] = {}
 
     def add(
-        self, kind: str, what: str = "", line: int = 0, *, severity: str = "note", source: str | None = None
-    ) -> None:
-        """One more of ``kind``, about ``what``, at ``line`` of the source, or of another."""
+        self, kind: str, what: str = "", line: int = 0, *, severity: str = "note", source: str | None = None,
+        most: int = _LOCATED,
+    ) -> None:  # fmt: skip
+        """One more of ``kind``, about ``what``, at ``line`` of a source; ``most`` of a kind are located."""
         count = self._counts.get(kind, 0)
         self._counts[kind] = count + 1
-        if count < _LOCATED:
+        if count < most:
             text = " ".join((f"{kind}: {what}" if what else kind).splitlines())
             self._kinds.setdefault(kind, []).append(
                 Note(text, self.source if source is None else source, line, severity)
@@ -66,6 +72,11 @@ class NoteBook:
                 text = f"{kind}: {self._counts[kind]:,} in all, the first {len(located)} listed"
                 result.append(Note(text, self.source, 0, located[0].severity))
         return tuple(result)
+
+
+def is_of_rows(note: Note) -> bool:
+    """Whether a note is on rows of a table that are not read as they stand: who checks the cables has to know of it."""
+    return note.text.startswith(_OF_ROWS)
 
 
 def quoted(text: str, length: int = 80) -> str:

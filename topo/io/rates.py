@@ -9,10 +9,13 @@ import numpy as np
 from topo.fabric import Fabric, Note
 from topo.units import format_gbps
 
-__all__ = ["NO_RATES", "with_assumed_rate"]
+__all__ = ["NO_RATES", "ROWS_DIFFER", "with_assumed_rate"]
 
 NO_RATES = "the file states no rates; name one with assume_gbps (--assume-gbps on the command line)"
 """What a reader notes of a file without any rate; a rate that is stated answers it."""
+
+ROWS_DIFFER = "rows of one cable state different rates, the lower one holds"
+"""What a reader notes of each cable of a table that has two rates, with the rates and their rows."""
 
 
 def with_assumed_rate(fabric: Fabric, gbps: float) -> Fabric:

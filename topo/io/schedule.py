@@ -270,7 +270,7 @@ class _Page:
                 book.notes.add("port without a far end, kept free", f"{node} port {port}", line)
                 book.understood += 1
                 return
-        book.misfit("row without two ends", ", ".join(cell.strip() for cell in cells), line)
+        book.misfit("row without two ends, not read", ", ".join(cell.strip() for cell in cells), line)
 
     def _ports(self, side: str, cells: Sequence[str], node: str, port: str, line: int) -> list[int]:
         cell, book = self.header.cell, self.book

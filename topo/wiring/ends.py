@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from topo.errors import place_in
 from topo.io.port_names import place_of_port
+from topo.io.rates import ROWS_DIFFER
 from topo.parts.switches import part_called
 from topo.table import Array
 from topo.view.text import natural_key, plural
@@ -30,6 +32,7 @@ _LEG = re.compile(r"(?P<port>.*\d)(?P<sign>[/:s])(?P<leg>\d+)\Z")
 _MANY = 0.1
 _RATES_DIFFER = "the ends state different rates"
 _SLACK = 1e-6
+_MOST_TOLD = 20
 _SPLITS = (2, 4, 8)
 _FACTORY = re.compile(r"\bTechnologies\b|\bInfiniHost\b|^MT\d{4,6}\b|\b(Voltaire|QLogic|TrueScale)\b", re.IGNORECASE)
 
@@ -40,6 +43,7 @@ def judge_ends(cabling: Cabling, learnt: Learnt) -> None:
     _one_sided(cabling, learnt)
     _breakouts(cabling, learnt)
     _port_rates(cabling, learnt)
+    _rates_stated(cabling, learnt)
     _ports_of_parts(cabling, learnt)
     _loops(cabling, learnt)
     _factory_names(cabling, learnt)
@@ -106,7 +110,7 @@ def _one_sided(cabling: Cabling, learnt: Learnt) -> None:
         said += "; the other ends seem not to have been asked; such links carry nothing in any number"
         learnt.findings.append(finding("link-one-sided", f"{len(rows):,} links", said))
         return
-    if len(rows) > max(_MANY * len(cabling.links), 20):
+    if len(rows) > max(_MANY * len(cabling.links), _MOST_TOLD):
         said += "; the discovery seems cut short"
         learnt.findings.append(finding("link-one-sided", f"{len(rows):,} links", said, severity="error"))
         return
@@ -219,13 +223,34 @@ def _port_rates(cabling: Cabling, learnt: Learnt) -> None:
             learnt.held[link] = float(most[i])
         extra = (link,) if slow[i] else ()
         learnt.findings.append(finding(code, learnt.link_text(link), said, at=cabling.place(link), extra=extra))
-    for note in fabric.origin.notes:  # a discovery states the rate at either end; the fabric keeps the lower
+
+
+def _rates_stated(cabling: Cabling, learnt: Learnt) -> None:
+    """Cables of which two rates are stated, by the ends a discovery asks or by rows of a table; the lower holds."""
+    for note in cabling.fabric.origin.notes:
         head, _, link_text = note.text.partition(": ")
         if head.startswith(_RATES_DIFFER) and " - " in link_text:
-            said = "its ends report different rates; the lower one holds"
-            learnt.findings.append(
-                finding("rate-mismatch", link_text, said, severity="note", at=(note.source, note.line))
-            )
+            said, at = "its ends report different rates; the lower one holds", (note.source, note.line)
+            learnt.findings.append(finding("rate-mismatch", link_text, said, severity="note", at=at))
+    of_rows = [note for note in cabling.fabric.origin.notes if note.text.startswith(f"{ROWS_DIFFER}: ") and note.line]
+    at_line: dict[tuple[str, int], list[int]] = defaultdict(list)
+    for link in cabling.links.tolist() if of_rows else ():
+        at_line[cabling.place(link)].append(link)
+    told = []
+    for note in of_rows:
+        text, _, rates = note.text.removeprefix(f"{ROWS_DIFFER}: ").rpartition(": ")
+        at = note.source, note.line
+        place = learnt.link_text(at_line[at][0]) if len(at_line[at]) == 1 else text
+        said, fix = f"its rows state {rates}; the lower one holds", "state one rate, and use ports of it"
+        told.append(finding("rate-mismatch", place, said, fix=fix, severity="warning", at=at))
+    if len(told) > max(_MANY * len(cabling.links), _MOST_TOLD):
+        said = (
+            f"{len(told):,} of {len(cabling.links):,} cables have rows of different rates, the lower one holds; first "
+        )
+        first = told[0]
+        said += f"{first.place}: {first.evidence}"
+        told = [replace(first, place=f"{len(told):,} cables", evidence=said)]
+    learnt.findings += told
 
 
 def _ports_of_parts(cabling: Cabling, learnt: Learnt) -> None:

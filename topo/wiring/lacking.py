@@ -143,6 +143,7 @@ def _lay_all(
 
 
 def against_like(cabling: Cabling, sides: Sides, pair: tuple[int, int]) -> str:
+    """How many cables a pair of switches has of how many, and what says so."""
     name = cabling.fabric.nodes.name
     count, planned, says = sides.wanted[pair]
     return f"{name[pair[0]]} - {name[pair[1]]} has {count} of {planned} cables; {says}"

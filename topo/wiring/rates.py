@@ -172,7 +172,7 @@ def _judged_links(cabling: Cabling, rows: Array, near: Array, far: Array, learnt
         what = f"links of tiers {group // 128} and {group % 128}"
         wanted = np.full(len(mine), usual)
         regular: list[str] = []
-        if group < 128:
+        if np.isin(rows[mine], cabling.access).all():
             regular = _by_port(cabling, rows[mine], rate[mine], what, wanted)
         plain = wanted == usual
         agree = int((rate[mine] == usual)[plain].sum())

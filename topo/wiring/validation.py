@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from topo.errors import ParameterError
 from topo.fabric import FORWARDS_ALL, Fabric
 from topo.io.joined import NOTHING_NEW
+from topo.io.notes import is_of_rows
 from topo.wiring.accept import Accepted, read_accepted
 from topo.wiring.accept import accept as marked
 from topo.wiring.answer import Validation
@@ -127,7 +128,7 @@ def validate(
     findings = in_words(findings, why if consequence else None)
     assumptions = (*found.fabric.origin.assumptions, *((why,) if why else ()))
     notes = [note for side in (wired, design) if side is not None for note in side.origin.notes]
-    rules = (*judged.rules, *(str(note) for note in notes if note.text.startswith(NOTHING_NEW)))
+    rules = (*judged.rules, *(str(one) for one in notes if is_of_rows(one) or one.text.startswith(NOTHING_NEW)))
     return Validation(
         found.fabric.name, name, tuple(findings), rules, judged.counts, judged.n_operations,
         judged.least_operations, answer, assumptions, judged.comparison,
