@@ -68,3 +68,31 @@ def test_legs_are_counted_as_the_vendor_does(tmp_path: Path, port: str, codes: s
     path = tmp_path / "legs.csv"
     path.write_text(f"{HEADER}\nleaf-1,{port},SN5600,host-1,HCA-1,200G\nleaf-1,swp1s0,SN5600,host-2,HCA-1,200G\n")
     assert {one.code for one in validate(path, consequence=False).findings} == codes
+
+
+@pytest.mark.parametrize(
+    ("part", "port", "gbps", "code"),
+    [
+        ("MQM9700-NS2F", "1/32/2", 400, ""),
+        ("MQM9700-NS2F", "1/33/1", 400, "port-beyond"),
+        ("MQM9700-NS2F", "1/32/2/2", 200, ""),
+        ("MQM9700-NS2F", "1/32/2/3", 200, "breakout-beyond"),
+        ("MQM9700-NS2F", "64/2", 200, ""),
+        ("MQM9700-NS2F", "65/2", 200, "port-beyond"),
+        ("MQM9700-NS2F", "128", 200, ""),
+        ("MQM9700-NS2F", "129", 200, "port-beyond"),
+        ("MQM9700-NS2F", "P33.1", 400, "port-beyond"),
+        ("SN5600", "swp64s1", 400, ""),
+        ("SN5600", "swp65", 400, "port-beyond"),
+        ("SN5600", "swp65", 25, ""),
+        ("SN5600", "Ethernet1/65", 400, "port-beyond"),
+        ("SN5600", "Ethernet504", 800, ""),
+    ],
+)
+def test_a_port_is_beyond_the_part_as_its_name_counts(
+    tmp_path: Path, part: str, port: str, gbps: int, code: str
+) -> None:
+    """QM9700: 32 cages of two ports of 400G, each two legs of 200G. SN5600: 64 cages and a slow port for service."""
+    path = tmp_path / "ports.csv"
+    path.write_text(f"{HEADER}\nleaf-1,{port},{part},host-1,HCA-1,{gbps}G\nleaf-1,1,{part},host-2,HCA-1,{gbps}G\n")
+    assert [one.code for one in validate(path, consequence=False).findings] == [code] * bool(code)

@@ -15,6 +15,7 @@ from topo.io.rates import ROWS_DIFFER
 from topo.parts.switches import part_called
 from topo.table import Array
 from topo.view.text import natural_key, plural
+from topo.wiring.beyond import judge_legs, judge_ports_of_parts
 from topo.wiring.cabling import Cabling, port_words
 from topo.wiring.finding import finding, listed
 from topo.wiring.kinds import named
@@ -44,7 +45,7 @@ def judge_ends(cabling: Cabling, learnt: Learnt) -> None:
     _breakouts(cabling, learnt)
     _port_rates(cabling, learnt)
     _rates_stated(cabling, learnt)
-    _ports_of_parts(cabling, learnt)
+    judge_ports_of_parts(cabling, learnt)
     _loops(cabling, learnt)
     _factory_names(cabling, learnt)
     _duplicate_names(cabling, learnt)
@@ -152,52 +153,13 @@ def _breakouts(cabling: Cabling, learnt: Learnt) -> None:
     of_stem = np.full(len(labels) + 1, -1)
     of_stem[list(split)] = [stem[match["port"]] for match in split.values()]
     codes = ports.label.codes[used]
-    _legs_beyond(cabling, used, leg[codes], learnt)
-    _legs_unlike_siblings(cabling, used, leg[codes], of_stem[codes], learnt)
+    judge_legs(cabling, used, leg[codes], of_stem[codes], learnt)
 
 
 def _leg_of(label: str) -> re.Match[str] | None:
     """The port and the leg of it that a name says, None where what looks like a leg is the number of the port."""
     place = place_of_port(label)
     return None if place.cage >= 0 and place.port == place.leg == -1 else _LEG.match(label)
-
-
-def _legs_beyond(cabling: Cabling, used: Array, leg: Array, learnt: Learnt) -> None:
-    """Legs numbered beyond what the rate of the part's cage allows: 800G split at 200G has four."""
-    fabric = cabling.fabric
-    parts = [part_called(text) for text in fabric.nodes.part.labels.tolist()]
-    cage = np.array([part.chip_gbps / part.n_cages if part else np.inf for part in parts])
-    cage_of = np.append(cage, np.inf)[fabric.nodes.part.codes[fabric.ports.node[used]]]
-    rate = fabric.links.capacity_gbps[cabling.link_of_port[used]]
-    for i in np.flatnonzero((leg > 0) & (rate * leg > cage_of * (1 + _SLACK))).tolist():
-        part = fabric.nodes.part[int(fabric.ports.node[used[i]])]
-        n_legs = int(cage_of[i] / rate[i])
-        said = f"leg {leg[i]} at {rate[i]:g} Gb/s; a cage of {part} has {cage_of[i]:g} Gb/s, {n_legs} legs"
-        _say_dark(cabling, "breakout-beyond", int(used[i]), said, learnt)
-
-
-def _say_dark(cabling: Cabling, code: str, port: int, said: str, learnt: Learnt) -> None:
-    """A finding at a port that is not there: its cable stays dark."""
-    link = int(cabling.link_of_port[port])
-    at = cabling.place(link)
-    learnt.findings.append(finding(code, cabling.port_name(port), said, at=at, rivals=((), (link,))))
-
-
-def _legs_unlike_siblings(cabling: Cabling, used: Array, leg: Array, stem: Array, learnt: Learnt) -> None:
-    """A lone leg numbered beyond those into which every other split port of its switch does split, no part known."""
-    node = cabling.fabric.ports.node[used]
-    known = np.array([part_called(text) is not None for text in cabling.fabric.nodes.part.labels.tolist()] + [False])
-    legs: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
-    for i in np.flatnonzero((leg > 0) & ~known[cabling.fabric.nodes.part.codes[node]]).tolist():
-        legs[int(node[i])][int(stem[i])].append(i)
-    for split in legs.values():
-        full = [len(rows) for rows in split.values() if leg[rows].max() == len(rows) > 1]
-        n_legs = max(full, default=0)
-        beyond = [i for rows in split.values() for i in rows if leg[i] > n_legs]
-        if len(full) < MINN or set(full) - {n_legs} or n_legs not in _SPLITS or len(beyond) != 1:
-            continue
-        said = f"leg {leg[beyond[0]]}; {plural(len(full), 'other split port')} of this switch have legs 1 to {n_legs}"
-        _say_dark(cabling, "breakout-beyond", int(used[beyond[0]]), said, learnt)
 
 
 def _port_rates(cabling: Cabling, learnt: Learnt) -> None:
@@ -251,41 +213,6 @@ def _rates_stated(cabling: Cabling, learnt: Learnt) -> None:
         said += f"{first.place}: {first.evidence}"
         told = [replace(first, place=f"{len(told):,} cables", evidence=said)]
     learnt.findings += told
-
-
-def _ports_of_parts(cabling: Cabling, learnt: Learnt) -> None:
-    """Port numbers above those the part has, and more cables than it has ports."""
-    fabric = cabling.fabric
-    if not len(fabric.nodes.part.labels):
-        return
-    most = np.array(
-        [max((mode.n_ports for mode in part.modes), default=0) if (part := part_called(text)) else 0
-         for text in fabric.nodes.part.labels.tolist()] + [0]
-    )  # fmt: skip
-    ports_of = most[fabric.nodes.part.codes]
-    numeric = np.array([text.isdecimal() for text in fabric.ports.label.labels.tolist()] + [False], bool)
-    rows = np.flatnonzero(cabling.cabled & numeric[fabric.ports.label.codes])
-    node = fabric.ports.node[rows]
-    beyond = rows[
-        (ports_of[node] > 0) & (_as_number(fabric.ports.label.labels)[fabric.ports.label.codes[rows]] > ports_of[node])
-    ]
-    own = np.zeros(len(fabric.ports), bool)
-    own[np.concatenate([fabric.links.port_a[cabling.links], fabric.links.port_b[cabling.links]])] = True
-    for row in beyond[own[beyond]].tolist():
-        node_row = int(fabric.ports.node[row])
-        said = f"{fabric.nodes.part[node_row]} has ports 1 to {ports_of[node_row]}"
-        _say_dark(cabling, "port-beyond", row, said, learnt)
-    used = np.bincount(fabric.ports.node[np.flatnonzero(own)], minlength=len(fabric.nodes))
-    for node_row in np.flatnonzero((ports_of > 0) & (used > ports_of)).tolist():
-        said = f"{used[node_row]} cabled ports; {fabric.nodes.part[node_row]} has {ports_of[node_row]}"
-        name, at = str(fabric.nodes.name[node_row]), cabling.first_place(node_row)
-        learnt.findings.append(finding("ports-too-many", name, said, at=at))
-
-
-def _as_number(labels: Array) -> NDArray[np.int64]:
-    return np.array(
-        [int(text) if text.isdecimal() and len(text) < 10 else 0 for text in labels.tolist()] + [0], np.int64
-    )
 
 
 def _loops(cabling: Cabling, learnt: Learnt) -> None:
