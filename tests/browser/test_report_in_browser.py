@@ -110,7 +110,7 @@ def test_two_fabrics_side_by_side(opened: Opened) -> None:
     from topo.report.compared import comparison_page
 
     before, after = topo.leaf_spine(4, 4, 4), topo.leaf_spine(4, 2, 4)
-    with opened(comparison_page([before, after]), width=360) as page:
+    with opened(comparison_page(topo.compare_fabrics([before, after]), [before, after]), width=360) as page:
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
         assert page.text_content("h1") == f"{before.name} beside {after.name}"
         for key in ("sides", "differences", "goodput-1", "goodput-2", "tiers-2"):

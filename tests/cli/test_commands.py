@@ -407,3 +407,13 @@ def test_one_link_is_told_in_the_singular(capsys: pytest.CaptureFixture[str], fo
     head = "a_node,a_port,z_node,z_port,speed,a_kind,z_kind\n"
     (folder / "one.csv").write_text(head + "".join(f"host-{i},1,leaf-1,{i},400G,host,switch\n" for i in (1, 2, 3)))
     assert "\nA cut of 400 Gb/s: 1 link\n" in said(capsys, "bisect", "one.csv")
+
+
+def test_a_report_of_two_fabrics_prints_them_side_by_side(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["report", POD, "--compare", POD, "-o", "both.html"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert main(["compare", POD, POD]) == 0
+    assert printed == [*capsys.readouterr().out.splitlines(), "The report is in both.html"]

@@ -138,12 +138,15 @@ def _refuse_of_one(given: Mapping[str, object]) -> None:
 def _beside(fabrics: list[Fabric], output: str | None, format: ReportFormat, *, explain: bool, seed: int) -> None:
     """A report of several fabrics instead of one."""
     from topo.cli.printing import deliver
+    from topo.cli.sides import columns_of
+    from topo.design.compare import compare_fabrics
     from topo.output import file_name
     from topo.report.compared import comparison_page
 
-    content = comparison_page(fabrics, format.value, explain=explain, seed=seed)
+    found = compare_fabrics(fabrics, seed=seed)
+    content = comparison_page(found, fabrics, format.value, explain=explain, seed=seed)
     path = output or f"{'-'.join(file_name(one.name) for one in fabrics)}-report.{format.value}"
-    deliver(content, path, f"The report is in {path}")
+    deliver(content, path, *found.text(columns_of(None)).splitlines(), f"The report is in {path}")
 
 
 def _placement(

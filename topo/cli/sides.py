@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from topo.design.compare import FabricComparison
     from topo.report.content import Section
 
-__all__ = ["write_candidates", "write_comparison"]
+__all__ = ["columns_of", "write_candidates", "write_comparison"]
 
 
 def write_comparison(found: FabricComparison, format: str, output: str | None) -> None:
@@ -57,11 +57,11 @@ def _write(
     elif format == "json":
         content = found.to_json()
     else:
-        content = "\n".join(map(plain, found.text(_columns(output)).splitlines()))
+        content = "\n".join(map(plain, found.text(columns_of(output)).splitlines()))
     deliver(content, output, f"Written to {output}")
 
 
-def _columns(output: str | None) -> int:
+def columns_of(output: str | None) -> int:
     """Letters of a line: those of the screen, or as many as suit a file."""
     from topo.design.table_text import COLUMNS
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from topo.design.compare import FabricComparison, compare_fabrics
 from topo.report.assemble import make_report
 from topo.report.content import Grid, Section, Text
 from topo.report.explaining import explain as explanation
@@ -17,6 +16,7 @@ from topo.report.sections import explanations_section
 from topo.view.text import plural, sentence
 
 if TYPE_CHECKING:
+    from topo.design.compare import FabricComparison
     from topo.fabric import Fabric
 
 __all__ = ["comparison_page", "comparison_sections", "side_by_side", "standings_grid"]
@@ -61,17 +61,19 @@ def standings_grid(rows: Sequence[tuple[str, str, str]]) -> Grid:
     return Grid(("what", "of", "standing"), tuple((what, of or "all", standing) for what, of, standing in rows))
 
 
-def comparison_page(fabrics: Sequence[Fabric], format: str = "html", *, explain: bool = False, seed: int = 0) -> str:
+def comparison_page(
+    found: FabricComparison, fabrics: Sequence[Fabric], format: str = "html", *, explain: bool = False, seed: int = 0
+) -> str:
     """The comparison as ``html``, ``md`` or ``json``; with ``explain`` three sentences about each of its answers.
 
-    All that is drawn is drawn with ``seed``.
+    All that is drawn of each fabric is drawn with ``seed``.
 
     >>> import topo
-    >>> text = comparison_page([topo.leaf_spine(4, 4, 4), topo.leaf_spine(4, 2, 4)], "md")
+    >>> fabrics = [topo.leaf_spine(4, 4, 4), topo.leaf_spine(4, 2, 4)]
+    >>> text = comparison_page(topo.compare_fabrics(fabrics), fabrics, "md")
     >>> text.splitlines()[0], "## What differs" in text
     ('# leaf-spine 4x4 beside leaf-spine 4x2', True)
     """
-    found = compare_fabrics(list(fabrics), seed=seed)
     if format == "json":
         more = {"explanations": [explanation(found).to_dict()]} if explain else {}
         return json.dumps({**found.to_dict(), **more}, indent=2, ensure_ascii=False, allow_nan=False)
