@@ -98,10 +98,14 @@ def judge_ports_of_parts(cabling: Cabling, learnt: Learnt) -> None:
 
 
 def _beyond(part: SwitchPart, label: str) -> tuple[str, bool]:
-    """What the part has, where the port of that name is beyond it, else '', and whether the name says a cage."""
+    """What the part has, where the port of that name is beyond it, else '', and whether the name says a cage.
+
+    ``65/2`` is leg 2 of port 65, in a mode whose ports can be split further.
+    """
     number = _NUMBER.match(label)
     if number:
-        most = max(mode.n_ports for mode in part.modes) if label.isdecimal() else part.radix
+        finest = sorted(mode.n_ports for mode in part.modes)[-2:]
+        most = finest[-1] if label.isdecimal() else finest[0]
         return (f"ports 1 to {most}" if int(number["port"]) > most else ""), False
     place = place_of_port(label)
     if part.is_chassis or not _CAGE.match(label) or place.cage <= part.n_cages:
