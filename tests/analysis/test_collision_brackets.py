@@ -58,7 +58,7 @@ def test_products_and_brackets_of_two_tiers(
         assert abs(lower - np.mean(own_all)) < 3 * np.std(own_all) + 6e-5 + (5e-4 if lower < 0.88 else 0)
 
 
-@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("k", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_the_truth_lies_in_the_bracket(k: int) -> None:
     """Four leaves of four hosts, all 4^16 choices counted: .1844 and .8831 in the note, sampled."""
     f = topo.leaf_spine(4, 4, 4, link_gbps=400 * k)
@@ -74,8 +74,11 @@ def test_the_truth_lies_in_the_bracket(k: int) -> None:
 # functions above alone, with the standard deviation of one; and what the note prints.
 BRACKETS = [
     (8, 30, (0.23321, 0.23696, 0.26407), (0.00256, 0.00314, 0.00515), (0.2304, 0.2336, 0.2585)),
-    (16, 6, (0.17179, 0.17790, 0.19230), (0.00102, 0.00065, 0.00091), (0.1725, 0.1784, 0.1930)),
-]
+    pytest.param(
+        16, 6, (0.17179, 0.17790, 0.19230), (0.00102, 0.00065, 0.00091), (0.1725, 0.1784, 0.1930),
+        marks=pytest.mark.slow,
+    ),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("k", "n", "means", "sds", "printed"), BRACKETS)
@@ -118,7 +121,11 @@ def test_bracket_of_the_largest_fat_tree() -> None:
 
 
 @pytest.mark.parametrize(
-    ("stays", "truth", "sd", "product"), [("leaf", 0.39934, 0.00203, 0.39184), ("host", 0.40492, 0.00300, 0.39770)]
+    ("stays", "truth", "sd", "product"),
+    [
+        pytest.param("leaf", 0.39934, 0.00203, 0.39184, marks=pytest.mark.slow),
+        ("host", 0.40492, 0.00300, 0.39770),
+    ],
 )
 def test_four_stages_are_not_independent(stays: str, truth: float, sd: float, product: float) -> None:
     """Fat-tree of k = 16: the exact mean equal share lies 2 % above the product of its stages.

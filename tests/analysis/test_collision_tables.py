@@ -104,6 +104,7 @@ def test_fat_tree_derangements(k: int, mean: float, slowest: float, equal: float
     assert over("slowdown") == pytest.approx(largest, rel=0.025)
 
 
+@pytest.mark.slow
 def test_a_permutation_with_flows_to_oneself() -> None:
     """Fat-tree of k = 4: any permutation, who sends to itself at full rate: .632 mean, .420 slowest of the others."""
     f = topo.fat_tree(4)

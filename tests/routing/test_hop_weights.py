@@ -133,8 +133,13 @@ def known(name: str, routing: Routing) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("name", "routing"), [(name, routing) for name in BUILDS for routing in ROUTINGS if known(name, routing)], ids=str
-)
+    ("name", "routing"),
+    [
+        pytest.param(name, routing, marks=pytest.mark.slow if name == "shared chips" else ())
+        for name in BUILDS for routing in ROUTINGS if known(name, routing)
+    ],
+    ids=str,
+)  # fmt: skip
 def test_walks_and_shares_are_the_fluid_load(name: str, routing: Routing) -> None:
     fabric = BUILDS[name]()
     seeds, n = ((1,), 3) if name == "shared chips" else ((1, 2), 10)

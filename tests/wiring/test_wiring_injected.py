@@ -6,7 +6,9 @@ see the numbers.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -48,6 +50,15 @@ STRUCTURE = (
     "opened hosts, GB200 2 SU", "split host links, MegaScale",
 )  # fmt: skip
 """Families that the slower comparisons without names are tried on."""
+LARGE = {
+    "split host links, MegaScale", "rails, gb300-16su", "clos of three tiers, 4,096", "tapered pods, sixteen",
+    "rails alone, eight", "eight planes", "opened hosts, GB200 2 SU", "dual top of rack, rails apart",
+}  # fmt: skip
+"""Families of which a smaller sibling is tried too: they run with the slow tests."""
+
+
+def each(families: Iterable[str]) -> list[Any]:
+    return [pytest.param(one, marks=pytest.mark.slow if one in LARGE else ()) for one in families]
 
 
 def damaged(family: str, n: int, seed: int, kinds: tuple[str, ...] = KINDS) -> Injected:
@@ -82,7 +93,7 @@ def test_every_kind_of_family_is_large_enough_in_some_size(group: str) -> None:
         assert any(is_large_enough(family, 50) for family in sizes), (start, sizes)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", each(FAMILIES))
 def test_against_the_design_by_name(family: str) -> None:
     """Every fault is exactly one finding, of its kind, with just its cables."""
     for n, seeds in ((1, 2), (10, 2), (50, 1)):
@@ -167,7 +178,7 @@ def test_without_a_design_and_without_names(family: str) -> None:
     assert min(precision, recall) >= LEAST[n], (sorted(truth - said)[:5], sorted(said - truth)[:5])
 
 
-@pytest.mark.parametrize("family", STRUCTURE)
+@pytest.mark.parametrize("family", each(STRUCTURE))
 def test_against_the_design_by_structure(family: str) -> None:
     """Without any name no more operations are needed than with them, and never fewer than the bound says."""
     for n, seed in ((0, 0), (1, 1), (10, 2)):
@@ -190,7 +201,7 @@ def least_by_device(fabric: Fabric, design: Fabric) -> int:
     return len(lay_over(*sides, matched_by_name(*sides), by_device=True).best)
 
 
-@pytest.mark.parametrize("family", sorted({*STRUCTURE} - {"split host links, MegaScale", "rails, gb300-16su"}))
+@pytest.mark.parametrize("family", each(sorted({*STRUCTURE} - {"split host links, MegaScale", "rails, gb300-16su"})))
 def test_against_the_design_by_neither_names_nor_ports(family: str) -> None:
     """As few operations as with every device known, though only what is joined to what is left to go by."""
     for n, seed in ((0, 0), (1, 1), (10, 2)):
