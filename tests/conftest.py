@@ -15,6 +15,10 @@ settings.load_profile("any machine")
 # Fixtures have no doctests, and files of one name cannot all be collected as modules.
 collect_ignore_glob = ["**/conftest.py", "conftest.py"]
 
+# Workers share the processors already: threads of linear algebra in each would wait for one another.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
