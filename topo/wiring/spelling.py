@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,8 +28,7 @@ _MOST_LEGS = 8
 _LINE_CARD = re.compile(r"/l0*(\d+)/u0*(\d+)\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class End:
+class End(NamedTuple):
     """Where a cable ends, in comparable words: the box, the port on it, and that port as it is ``written``."""
 
     device: str
@@ -51,9 +51,14 @@ def port_key(text: str, legs: Iterable[str] = ()) -> str:
     >>> port_key("1/2"), port_key("1/2", legs={""})
     ('2', '1/2')
     """
-    plain = _ZEROS.sub("", written(text))
-    if legs and (match := _TWO.match(plain)) and match["family"] in legs:
+    if legs and (match := _TWO.match(_ZEROS.sub("", written(text)))) and match["family"] in legs:
         return f"{match['cage']}/{match['leg']}"
+    return _key(text)
+
+
+@lru_cache(maxsize=1 << 16)  # a hundred thousand ports bear few labels
+def _key(text: str) -> str:
+    plain = _ZEROS.sub("", written(text))
     if match := _ADAPTER.match(plain):
         number = int(match["zero"]) if match["zero"] else int(match["one"] or match["own"]) - 1
         return f"nic{number}{match['rest'] or ''}"
