@@ -116,3 +116,12 @@ def test_a_cable_too_many_on_a_port_that_is_none_loses_nothing(tmp_path: Path) -
     for design in ((), (paths[0],)):
         (one,) = validate(paths[1], *design, bisection=False).findings
         assert (one.code, one.lost_gbps, len(one.operations)) == ("port-beyond", 0, 1)
+
+
+def test_a_dark_leg_is_not_slow_besides(tmp_path: Path) -> None:
+    """One host at 200G among 96 at 400G, on a fifth leg of 200G: it has no link, whatever its rate."""
+    path = tmp_path / "leg.csv"
+    rows = [*leaf_spine(part="sn5600"), ["leaf-1", "30/5", "host-x", "1", "200G", "sn5600", ""]]
+    path.write_text("\n".join([HEADER, *(",".join(row) for row in rows)]) + "\n")
+    (one,) = validate(path, bisection=False).findings
+    assert (one.code, one.lost_gbps) == ("breakout-beyond", pytest.approx(2 * 200))

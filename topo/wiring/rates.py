@@ -85,15 +85,18 @@ def judge_rates(cabling: Cabling, learnt: Learnt) -> None:
     """Links slower than at least 80 % of those of the same pair of tiers, or of the same port of all switches.
 
     A switch or host most of whose links are slow is one finding; rules name those that are of another kind by design.
+    Cables that stay dark for another finding are not judged.
     """
+    dark = [row for one in learnt.findings for row in one.dark]
+    lit, lit_access = (~np.isin(rows, dark) for rows in (cabling.between, cabling.access))
     nodes = cabling.fabric.nodes
     host = nodes.host.codes[cabling.nic].astype(np.int64)
     box = np.where(host >= 0, len(nodes) + host, cabling.nic)
     single = np.bincount(box)[box] == 1
     # A lone adapter that is slow is a fault where all hosts have one, and another kind of machine elsewhere.
-    judged = ~single if single.sum() < SUPPORT * len(box) else np.ones(len(box), bool)
+    judged = lit_access & ~single if single.sum() < SUPPORT * len(box) else lit_access
     for rows, near, far, is_kind in (
-        (cabling.between, cabling.low, cabling.high, _is_other_switch),
+        (cabling.between[lit], cabling.low[lit], cabling.high[lit], _is_other_switch),
         (cabling.access[judged], box[judged], cabling.leaf[judged], _is_other_machine),
     ):
         most: dict[int, _Slow] = defaultdict(_Slow)
