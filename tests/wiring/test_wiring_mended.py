@@ -41,6 +41,7 @@ BY_HAND: dict[str, Sequence[tuple[str, str]]] = {
     "nic-missing_one.csv": [("$", "su2-leaf2,2,host-06,nic-2,400G\n")],  # where the evidence says
     "nic-missing_the_only_slot_of_a_scheme.csv": [("$", "manager-1,s1:1,leaf-2,7,100G\n")],
     "devices-exchanged_two_leaves.csv": [("su3-leaf2", "*"), ("su2-leaf1", "su3-leaf2"), (r"\*", "su2-leaf1")],
+    "device-mistyped_two_rows.csv": [("laef-3", "leaf-3")],
     "link-one-sided_uplink.topo": [
         ('(Switch.*"spine-2".*\n)', r'\1[5]\t"S-0000000000000007"[5]\t\t# "leaf-3" lid 1 4xNDR\n')
     ],

@@ -27,6 +27,7 @@ from topo.wiring.cabling import Cabling
 from topo.wiring.comparison import Comparison
 from topo.wiring.finding import Finding
 from topo.wiring.given import read_sides
+from topo.wiring.mistyped import as_called
 from topo.wiring.validation import validate
 
 __all__ = ["Left", "Repair", "repair_wiring"]
@@ -180,6 +181,8 @@ def repair_wiring(
     answer = validate(found, design, accept=accept, today=today, consequence=consequence, bisection=False)
     if answer.comparison is None:
         raise ParameterError(_wrong(answer))
+    if design is not None:
+        found = as_called(Cabling.of(found), Cabling.of(design))[0].fabric
     comparison, jobs, notes = _jobs(found, design, answer)
     acts, blocked, (before, most, after) = ordered(comparison, jobs, lambda fault: (float(fault),))
     stuck = set(blocked)

@@ -116,6 +116,9 @@ CODES: dict[str, Code] = {
         Code(
             "devices-exchanged", "warning", "design", "a device stands where the plan has another", "rename or exchange"
         ),
+        Code(
+            "device-mistyped", "warning", "design", "rows that write a planned switch otherwise", "write its name alike"
+        ),
         Code("rate-unlike-plan", "error", "design", "a link slower than planned", "reseat or change the cable"),
         Code("adapter-unlike-plan", "error", "design", "other adapter of the planned host", "use the planned adapter"),
         Code("wrong-design", "error", "design", "too little in common to compare", "give the design of this fabric"),
@@ -174,6 +177,7 @@ CONSEQUENCES: dict[str, str] = {
     "device-missing": "all paths through it are missing",
     "device-extra": "takes ports that the plan may need",
     "devices-exchanged": "loses nothing; work at one of them is done at another",
+    "device-mistyped": "loses nothing by itself; who pulls these cables looks for a switch that is not there",
     "rate-unlike-plan": "equal shares are as slow as the slowest link of the group",
     "adapter-unlike-plan": "the planned adapter has no link; what runs on it gets nothing",
     "wrong-design": "nothing is compared",
@@ -185,7 +189,8 @@ CONSEQUENCES: dict[str, str] = {
 
 HARMLESS = frozenset({
     "cable-to-itself", "name-duplicate", "name-factory", "radix-gap", "nic-unnamed", "port-irregular",
-    "port-off-pattern", "rule-not-learnt", "devices-exchanged", "spelling", "accept-expired", "accept-unused",
+    "port-off-pattern", "rule-not-learnt", "devices-exchanged", "device-mistyped", "spelling", "accept-expired",
+    "accept-unused",
 })  # fmt: skip
 """Codes that lose no rate, whatever the fabric: 0 Gb/s where no cable of theirs is priced."""
 

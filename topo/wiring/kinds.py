@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["kinds_of", "named"]
+__all__ = ["kinds_of", "named", "stem"]
 
 _SHOWN = 4
 _SERIAL = re.compile(r"\d+[a-z]?(?![a-z])|(?<=[-_. ])[a-z]$")
@@ -26,11 +26,20 @@ def kinds_of(names: Sequence[str]) -> NDArray[np.int64]:
     [0, 0, 0]
     """
     each, of_name = np.unique(np.array(names, np.str_), return_inverse=True)
-    stems = [_SERIAL.sub("#", name.lower()) for name in each.tolist()]
+    stems = [stem(name) for name in each.tolist()]
     _, kind, times = np.unique(np.array(stems, np.str_), return_inverse=True, return_counts=True)
     if 2 * (times == 1).sum() > len(each):
         return np.zeros(len(names), np.int64)
     return kind[of_name.ravel()].astype(np.int64)
+
+
+def stem(name: str) -> str:
+    """What is left of a name without its numbers.
+
+    >>> stem("DGX-01"), stem("gpu-a")
+    ('dgx-#', 'gpu-#')
+    """
+    return _SERIAL.sub("#", name.lower())
 
 
 def named(names: Sequence[str]) -> str:

@@ -16,7 +16,7 @@ from topo.parts.switches import part_called
 from topo.view.text import plural
 from topo.wiring.cabling import BOTH_WAYS, Cabling
 from topo.wiring.finding import finding, listed
-from topo.wiring.kinds import kinds_of
+from topo.wiring.kinds import kinds_of, stem
 from topo.wiring.learnt import MINN, SUPPORT, Learnt
 from topo.wiring.rates import judge_rates
 
@@ -102,7 +102,7 @@ def _islands(cabling: Cabling, learnt: Learnt) -> None:
         shown = ", ".join(names[:3].tolist()) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
         count = f"{plural(len(nodes), 'device')}, {plural(int(ends[key]), 'endpoint')}"
         said = f"{count} that no cable joins to the other {total - len(nodes):,}"
-        said += "; its topmost switches have no uplink, those of their kind there have" if key in torn else ""
+        said += "; its topmost switches have no uplink, their like there have one" if key in torn else ""
         at = cabling.place(line[key]) if key in line else ("", 0)
         learnt.findings.append(finding("island", shown, said, at=at, lost_gbps=float(lost[key])))
 
@@ -111,7 +111,10 @@ def _is_torn_off(cabling: Cabling, part: NDArray[np.bool_], main: NDArray[np.boo
     """Whether a part (a mask) is a piece of the main one: its kinds of switches, without the uplinks they have there.
 
     A plane, a rail or a network of its own has its top switches where the others have theirs, or switches of its own.
+    Switches of another name without a cable between them are a piece where their hosts are of the main one's kinds.
     """
+    if _is_stranded(cabling, part, main):
+        return True
     kind = np.full(len(part), -1)
     kind[cabling.is_switch] = kinds_of(cabling.fabric.nodes.name[cabling.is_switch].tolist())
     part, main = part & cabling.is_switch, main & cabling.is_switch
@@ -121,6 +124,24 @@ def _is_torn_off(cabling: Cabling, part: NDArray[np.bool_], main: NDArray[np.boo
     top = part & (cabling.tier == cabling.tier[part].max())
     like = main & np.isin(kind, kind[top])
     return bool(like.sum() >= MINN and has_up[like].sum() >= SUPPORT * like.sum())
+
+
+def _is_stranded(cabling: Cabling, part: NDArray[np.bool_], main: NDArray[np.bool_]) -> bool:
+    """Whether hosts of the main part's kinds are on switches that no cable leads on from, as one leads from theirs."""
+    fabric = cabling.fabric
+    if part[cabling.low].any() or not part[cabling.nic].any():
+        return False
+    onward = np.zeros(len(part), bool)
+    onward[cabling.low] = True
+    theirs = cabling.leaf[main[cabling.leaf]]
+    if onward[theirs].sum() < SUPPORT * max(1, len(theirs)):
+        return False
+    kinds = [set[str](), set[str]()]
+    for names, mask in zip(kinds, (part, main), strict=True):
+        rows = np.unique(cabling.nic[mask[cabling.nic]])
+        pairs = zip(fabric.nodes.host.values(rows).tolist(), fabric.nodes.name[rows].tolist(), strict=True)
+        names |= {stem(str(host or name)) for host, name in pairs}
+    return kinds[0] <= kinds[1]
 
 
 def _oversubscription(cabling: Cabling, learnt: Learnt) -> None:

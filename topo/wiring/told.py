@@ -70,13 +70,35 @@ def _say_moves(matched: Matched, findings: list[Finding]) -> set[int]:
     # Moves inside one host stand together; others share no box.
     together = np.where(host[left] >= 0, len(fabric.nodes) + host[left], left)
     beside = _Beside(matched)
-    for code, numbers in grouped_moves(arcs, together, chains=not matched.by_device):
+    groups = grouped_moves(arcs, together, chains=not matched.by_device)
+    for code, numbers in _from_strangers(matched, groups, left, entered):
         one = numbers[0]
         same_host = host[left[one]] >= 0 and host[left[one]] == host[entered[one]]
         if len(numbers) == 1 and same_host and left[one] != entered[one]:
             code = "adapter-unlike-plan"
         findings.append(_move_finding(matched, code, [members[i] for i in numbers], beside))
     return beside.told
+
+
+def _from_strangers(
+    matched: Matched, groups: Sequence[tuple[str, list[int]]], left: Array, entered: Array
+) -> list[tuple[str, list[int]]]:
+    """The same groups, lone moves from one device that no plan has to one planned device taken together."""
+    fabric, planned = matched.comparison.both, matched.comparison.planned
+    is_known = np.zeros(len(fabric.nodes), bool)
+    is_known[fabric.link_a[planned]] = is_known[fabric.link_b[planned]] = True
+    whole: list[tuple[str, list[int]]] = []
+    of_pair: dict[tuple[int, int], list[int]] = {}
+    for code, numbers in groups:
+        pair = int(left[numbers[0]]), int(entered[numbers[0]])
+        if len(numbers) > 1 or is_known[pair[0]]:
+            whole.append((code, numbers))
+        elif pair in of_pair:
+            of_pair[pair] += numbers
+        else:
+            of_pair[pair] = list(numbers)
+            whole.append((code, of_pair[pair]))
+    return whole
 
 
 def _move_finding(matched: Matched, code: str, jobs: Sequence[Array], beside: _Beside) -> Finding:

@@ -33,6 +33,7 @@ from topo.wiring.laid import Laid, laid_design
 from topo.wiring.learnt import Learnt
 from topo.wiring.majority import judge_majority
 from topo.wiring.matching import Matched
+from topo.wiring.mistyped import as_called
 from topo.wiring.pairs import judge_pairs
 from topo.wiring.rails import RailRule, judge_hosts, rail_rule
 from topo.wiring.rates import judge_rates
@@ -113,7 +114,8 @@ def validate(
         judged, name = _without_design(found), ""
     else:
         planned = _cabling_of(design)
-        judged, name = _with_design(found, planned), planned.fabric.name
+        found, mistyped = as_called(found, planned)
+        judged, name = _with_design(found, planned, mistyped), planned.fabric.name
     told_so_far = judged.findings if judged.comparison is None else slowed(judged.comparison, judged.findings)
     findings: Sequence[Finding] = sorted(once(told_so_far), key=_likely_dearest)
     answer, why = None, "prices were not asked for"
@@ -152,8 +154,9 @@ def _without_design(found: Cabling) -> _Judged:
     return _Judged(findings, tuple(learnt.rules), _counts(found), comparison, n, n, apart, learnt.slow, learnt.held)
 
 
-def _with_design(found: Cabling, planned: Cabling) -> _Judged:
+def _with_design(found: Cabling, planned: Cabling, mistyped: Sequence[Finding]) -> _Judged:
     learnt = Learnt(found)
+    learnt.findings += mistyped
     judge_ends(found, learnt)
     laid: Laid = laid_design(found, planned)
     seats = seats_of(found)
