@@ -18,7 +18,17 @@ from topo.wiring.difference import difference
 from topo.wiring.finding import Operation, finding
 from topo.wiring.learnt import MINN, SUPPORT, Learnt
 
-__all__ = ["Grid", "Symptom", "nearest_even", "say_apart", "say_between", "say_uneven", "usual_total"]
+__all__ = [
+    "Grid",
+    "Symptom",
+    "nearest_even",
+    "say_apart",
+    "say_between",
+    "say_moved",
+    "say_too_many",
+    "say_uneven",
+    "usual_total",
+]
 
 _MOST_CELLS = 100_000
 
@@ -93,11 +103,35 @@ def say_uneven(cabling: Cabling, grid: Grid, symptoms: Mapping[Key, Symptom], le
 
 
 def say_between(cabling: Cabling, ends: Key, symptoms: tuple[Symptom, Symptom], learnt: Learnt) -> None:
-    """Two switches, alone in lacking a cable each: the one between them lacks."""
+    """Two switches that lack a cable each: the one between them."""
     name = cabling.fabric.nodes.name
     laid = learnt.lay(*ends, gbps=cabling.usual_gbps(*ends))
     job = Operation("add", -1, laid, f"lay {name[ends[0]]} - {name[ends[1]]}")
     _say(symptoms, [_Change(job, laid, -1, (ends,))], learnt, sure=True)
+
+
+def say_moved(cabling: Cabling, ends: tuple[int, int, int], symptoms: tuple[Symptom, ...], learnt: Learnt) -> None:
+    """A cable of the first switch to the second that belongs at the third: both others' numbers come right by it."""
+    kept, left, entered = ends
+    name = cabling.fabric.nodes.name
+    link = _cable_between(cabling, kept, left)
+    laid = learnt.lay(kept, entered, ports=(cabling.port_at(link, kept), -1), gbps=cabling.usual_gbps(kept, entered))
+    text = f"move {learnt.link_text(link)} from {name[left]} to {name[entered]}"
+    pairs = ((kept, left), (kept, entered))
+    _say(symptoms, [_Change(learnt.move(link, laid, text), laid, link, pairs)], learnt, sure=True)
+
+
+def say_too_many(cabling: Cabling, ends: Key, symptoms: tuple[Symptom, Symptom], learnt: Learnt) -> None:
+    """Two switches that have a cable too many each: the one between them."""
+    link = _cable_between(cabling, *ends)
+    learnt.remove(link)
+    job = Operation("remove", link, -1, f"remove {learnt.link_text(link)}")
+    _say(symptoms, [_Change(job, -1, link, (ends,))], learnt, sure=True)
+
+
+def _cable_between(cabling: Cabling, a: int, b: int) -> int:
+    ends = np.sort(np.stack([cabling.low, cabling.high]), axis=0)
+    return int(cabling.between[np.argmax((ends[0] == min(a, b)) & (ends[1] == max(a, b)))])
 
 
 def say_apart(symptoms: Iterable[Symptom], learnt: Learnt) -> None:

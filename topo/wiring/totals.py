@@ -11,8 +11,9 @@ from topo.table import Array
 from topo.units import format_gbps
 from topo.wiring.bare import bare_switches
 from topo.wiring.cabling import BOTH_WAYS, Cabling
-from topo.wiring.even import Grid, Symptom, say_apart, say_between, say_uneven, usual_total
+from topo.wiring.even import Grid, Symptom, say_uneven, usual_total
 from topo.wiring.finding import finding
+from topo.wiring.flat import say_flat
 from topo.wiring.learnt import Learnt
 from topo.wiring.tier_pairs import TierPair
 
@@ -107,7 +108,7 @@ def judge_degrees(cabling: Cabling, tier_pairs: list[TierPair], is_flat: bool, l
     """Numbers of links where no pair has a rule: all of a flat fabric, up and down of a random one."""
     if is_flat and not any(pair.is_ruled for pair in tier_pairs):
         learnt.rules.append("cables inside a tier are usual here: degrees only, exchanged cables cannot be seen")
-        _say_flat(cabling, learnt)
+        say_flat(cabling, learnt)
         return
     for pair in tier_pairs:
         if not pair.is_ruled and pair.count.size:
@@ -120,18 +121,3 @@ def judge_degrees(cabling: Cabling, tier_pairs: list[TierPair], is_flat: bool, l
         for node in bare.tolist():
             said = f"no uplink, as its peers have; there are {n_all:,} switches of its tier"
             _say_fewer(cabling, node, 0, 0, said, learnt)
-
-
-def _say_flat(cabling: Cabling, learnt: Learnt) -> None:
-    """Switches of a flat fabric with another number of links; where two lack one each, the cable between them lacks."""
-    n = len(cabling.fabric.nodes)
-    degree = np.bincount(cabling.low, minlength=n) + np.bincount(cabling.high, minlength=n)
-    for tier in range(1, int(cabling.tier.max(initial=0)) + 1):
-        nodes = np.flatnonzero(cabling.is_switch & (cabling.tier == tier))
-        unlike = _unlike(cabling, nodes, degree[nodes], "links to switches", learnt)
-        usual = usual_total(degree[nodes])
-        if len(unlike) == 2 and all(degree[node] + 1 == usual for node in unlike):
-            a, b = unlike
-            say_between(cabling, (a, b), (unlike[a], unlike[b]), learnt)
-        else:
-            say_apart(unlike.values(), learnt)
